@@ -1,5 +1,4 @@
-"""What is to be sent, as rows: what a loop sends with, the rows that it writes, and how long it waits
-with them. The states that they go through are core.keeper.rules.
+"""What is to be sent, as rows, and what a loop sends it with. The states that they go through are core.keeper.rules.
 
 Laws
 - Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a
@@ -38,10 +37,6 @@ from keeper.attempts import IntentMove
 from keeper.gas import Caps
 from keeper.state import Action, IntentKind, Role
 
-REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
-PLANNED_PATIENCE = timedelta(minutes=1)  # with what a tick plans
-_ORDER = [kind.value for kind in IntentKind]
-
 T = TypeVar("T", NewTx, Tx)
 
 log = structlog.get_logger("keeper")
@@ -62,11 +57,6 @@ class Desk:
     fence: Callable[[Session], None]
 
 
-def order_of(intent: Intent) -> tuple[int, int]:
-    """In this order nonces are given: requests of the outbox go before marks."""
-    return _ORDER.index(intent.kind if intent.kind in _ORDER else IntentKind.ACCEPT), intent.id
-
-
 def intent_of(action: Action, chain_id: int) -> NewIntent:
     """The action as a transaction to be, signed by the keeper's key unless the sender chooses
     another.
@@ -81,7 +71,7 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         data=bytes_of(_CALLS.get(action.kind, calldata.mark)()),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
-        reason=action.reason(chain_id),
+        reason={"chain_id": chain_id, **action.reason()},
     )
 
 
@@ -126,19 +116,6 @@ def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
         if intent.vault is not None:
             kinds[intent.vault].add(intent.kind)
     return {vault: frozenset(found) for vault, found in kinds.items()}
-
-
-def is_out_of_patience(intent: Intent, now: datetime) -> IntentState | None:
-    """How one ends that could not be sent for long; None: it waits on.
-
-    What a tick plans waits for a minute, since it is planned again, with newer numbers, while it is
-    needed.
-    """
-    end, patience = IntentState.SUPERSEDED, PLANNED_PATIENCE
-    if intent.outbox_id is not None:
-        end, patience = IntentState.REFUSED, REQUEST_PATIENCE
-    is_over = intent.state is IntentState.PLANNED and now - intent.created_at >= patience
-    return end if is_over else None
 
 
 class IntentMovedError(RuntimeError):

@@ -45,7 +45,7 @@ class LastResort:
     def plan(self, state: KeeperState, agreed: Callable[[str], bool]) -> list[Action]:
         """None on a stale head, nor while one is under way, nor soon after one.
 
-        `agreed`: enough nodes call this vault's worth unknown.
+        `agreed`: enough nodes spoke of this vault, and none knows its worth.
         """
         if state.is_stale:
             return []

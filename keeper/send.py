@@ -17,8 +17,8 @@ Laws
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -52,16 +52,14 @@ from keeper.intents import (
     Desk,
     IntentRows,
     VoidRequestError,
-    is_out_of_patience,
-    order_of,
     with_refusal,
 )
 from keeper.signers import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
 from keeper.stops import Stops
 
-PATIENCE_BLOCKS: Mapping[str, int] = dict.fromkeys(URGENT, 1)
-OTHERS_PATIENCE_BLOCKS = 3
+OTHERS_PATIENCE_BLOCKS = 3  # with what is not urgent
+PLANNED_PATIENCE = timedelta(minutes=1)  # what a tick planned is planned again while it is needed
 SENT_A_ROUND = 25  # again, of each key: the lowest nonces
 SIGNED_A_TURN = 200
 REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
@@ -169,7 +167,7 @@ class Sender:
     ) -> tuple[list[Intent], bool]:
         """Each turn is signed, committed and sent before the next one is drafted."""
         void = self._rows.void(live)
-        planned = sorted((i for i in live if i.state is IntentState.PLANNED), key=order_of)
+        planned = [intent for intent in live if intent.state is IntentState.PLANNED]
         unneeded = [IntentMove(i, IntentState.SUPERSEDED) for i in planned if i.id in void]
         after = self._rows.committed(live, unneeded, now)
         hopeless = self._hopeless(planned, now)
@@ -187,11 +185,15 @@ class Sender:
             self._send(self._rows.not_void([tx for _, tx in signed]))
             has_signed |= bool(signed)
         after = [with_refusal(intent, refused.get(intent.id)) for intent in after]
-        ends = [
-            IntentMove(i, end)
-            for i in after
-            if i.id not in hopeless and (end := is_out_of_patience(i, now)) is not None
+        late = [
+            intent
+            for intent in after
+            if intent.state is IntentState.PLANNED
+            and intent.outbox_id is None
+            and intent.id not in hopeless
+            and now - intent.created_at >= PLANNED_PATIENCE
         ]
+        ends = [IntentMove(intent, IntentState.SUPERSEDED) for intent in late]
         return self._rows.committed(after, ends, now), has_signed
 
     def _turns(
@@ -308,7 +310,7 @@ class Sender:
             if one.is_seen or signer not in self._signers:
                 continue
             kind = IntentKind.STOP if self._has_stop_above(one) else one.intent.kind
-            patience = PATIENCE_BLOCKS.get(kind, OTHERS_PATIENCE_BLOCKS)
+            patience = 1 if kind in URGENT else OTHERS_PATIENCE_BLOCKS
             is_lowest = one is known_now.lowest[signer]
             is_next = is_lowest and nonce <= known_now.quotes.count(signer)
             is_cheap = waited > 0 and one.newest.max_fee_wei < base

@@ -26,7 +26,7 @@ OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
 
 
 class IntentKind(StrEnum):
-    """Why a transaction is sent, in the order in which nonces are given.
+    """Why a transaction is sent.
 
     STOP is the vault's `enforceStopLine` (keeper.stops). ACCEPT is the factory's `acceptKeeper`,
     ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
@@ -216,7 +216,7 @@ class Action:
     def worth_usdc_e6(self) -> UsdcE6 | None:
         return None if self.reading is None else self.reading.worth_usdc_e6
 
-    def reason(self, chain_id: int) -> dict[str, Any]:
+    def reason(self) -> dict[str, Any]:
         """What led to it, as JSON, kept with the intent.
 
         The block is the one whose state was read: with its time stands how old the worth was.
@@ -224,7 +224,6 @@ class Action:
         seen = self.reading
         block = self.head if seen is None or seen.block is None else seen.block
         return {
-            "chain_id": chain_id,
             "vault": self.to,
             "block_number": block.number,
             "block_hash": block.hash,

@@ -15,10 +15,10 @@ acceptance and the stops, which anyone may send.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import structlog
@@ -251,11 +251,10 @@ class Tick:
         accepted = due(plan.acceptances, 1)
         if state.is_stood_down:
             return accepted
-        removed = (
-            self._last_resort.plan(state, partial(_agreed, nodes, needed))
-            if Role.PAUSER in self.desk.signers
-            else []
-        )
+        removed = list[Action]()
+        if Role.PAUSER in self.desk.signers:
+            spoke = Counter(vault for one in nodes for vault in one.by_vault)
+            removed = self._last_resort.plan(state, lambda vault: spoke[vault] >= needed)
         return [*removed, *due(plan.settlements, 1), *accepted, *due(plan.marks, needed)]
 
     def _anchors(self, state: KeeperState, live: Sequence[Intent]) -> list[NewIntent]:
@@ -370,9 +369,3 @@ def _row(state: KeeperState, reading: VaultReading) -> NewVaultMark:
         floor_usdc_e6=reading.floor_usdc_e6,
         source=reading.source,
     )
-
-
-def _agreed(nodes: Sequence[NodeReadings], needed: int, vault: str) -> bool:
-    """That its worth is unknown: so many nodes say so, and none knows it."""
-    said = [reading for one in nodes if (reading := one.by_vault.get(vault)) is not None]
-    return len(said) >= needed and all(reading.worth_usdc_e6 is None for reading in said)

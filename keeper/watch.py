@@ -154,7 +154,7 @@ class Watch:
 
 def tell(action: Action, *, is_sent: bool) -> None:
     """`is_sent` false: a dry run."""
-    reason = action.reason(0)
+    reason = action.reason()
     log.info(
         "planned" if is_sent else "would send",
         kind=action.kind.value,

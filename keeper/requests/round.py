@@ -47,7 +47,7 @@ from core.sponsored import queries as sponsored
 from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from core.times import next_day
 from keeper.gas import quotes
-from keeper.intents import REQUEST_PATIENCE, Desk, intent_of_request
+from keeper.intents import Desk, intent_of_request
 from keeper.outbox_kinds import Builder, LapsedError
 from keeper.send import Sender
 from keeper.spared import spared
@@ -56,6 +56,7 @@ from keeper.state import Role
 REQUESTS_A_ROUND = 20
 MOST_UNDER_WAY = 200
 PUT_BACK_AFTER = timedelta(seconds=10)
+PATIENCE = timedelta(hours=1)  # with one that the chain refuses
 UNBUILT_WAITS = timedelta(minutes=1)
 DEARER_WAITS = timedelta(seconds=15)
 BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
@@ -354,7 +355,7 @@ class RequestRound:
             for place in (one for outbox_id, one in places.items() if outbox_id in late):
                 intent = late[place.outbox_id]
                 since = place.refused_at or intent.created_at
-                is_over = now - since >= REQUEST_PATIENCE
+                is_over = now - since >= PATIENCE
                 ends = IntentState.REFUSED if is_over else IntentState.SUPERSEDED
                 ended = replace(intent, state=ends)
                 rows.move_intent(session, ended, intent.state, self.desk.epoch(), now)

@@ -57,7 +57,7 @@ def test_plan__one_under_way__plans_no_second() -> None:
 
 def test_plan__worth_unknown__settles_all_the_same() -> None:
     (action,) = plan.settlements(state(reading(None, ends_at=UnixSeconds(HEAD.timestamp))), NOW)
-    assert (action.to, action.why, action.reason(84532)["worth_usdc"]) == (VAULT, "ended", None)
+    assert (action.to, action.why, action.reason()["worth_usdc"]) == (VAULT, "ended", None)
 
 
 def test_plan__stale_head__settles_nothing() -> None:
