@@ -30,6 +30,7 @@ from core.chain.nodes import Nodes
 from core.chain.provider import names_of
 from core.chain.signer import local_signer
 from core.db.engine import Database
+from core.errors import InvalidParameterError
 from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
 from core.jobs.schedule import JobSkippedError
@@ -38,8 +39,12 @@ from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
-from keeper.signers import key_places, require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, is_local, require_allowed
+from keeper.signers import (
+    is_local,
+    require_all_allowed,
+    require_allowed,
+    signers_of,
+)
 from keeper.state import Role
 from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
 from scripts._expected_code import recorded_code_faults
@@ -312,7 +317,7 @@ def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
 
 def _key_of(prefix: str, asked: Preflight) -> str | None:
     """The account of a key of the API; None: none is set. Errors: InvalidParameterError, RpcError;
-    SignerRefusedError when it must not sign on this chain.
+    Of a key that must not sign on this chain too.
     """
     plain, keystore, password_file = (
         getattr(asked.settings, f"{prefix.lower()}_{kind}")
@@ -331,10 +336,9 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     InvalidParameterError for a key's setting or file.
     """
     settings, what = asked.settings, "keeper"
-    places = key_places(settings)
-    signers = signers_of(places)
+    signers = signers_of(settings)
     try:
-        require_all_allowed(signers, places, asked.client())
+        require_all_allowed(signers, settings, asked.client())
         did = Funds(
             asked.all_nodes,
             asked.database,
@@ -350,7 +354,7 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
             what,
             "no key is set, it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
         )
-    except SignerRefusedError as error:
+    except InvalidParameterError as error:
         yield wrong(what, str(error))
     except (RpcError, SQLAlchemyError) as error:
         yield wrong(what, f"not known ({type(error).__name__}): mend the lines above")

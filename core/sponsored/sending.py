@@ -31,7 +31,6 @@ def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, no
         kind=KIND,
         role=ROLE,
         to=call_of(buy, part)[0],
-        data=None,
         reason={
             "buy": buy.id,
             "part": part,

@@ -29,7 +29,6 @@ from keeper.tick import Tick
 from tests.bench import many_vaults, rented_stops
 from tests.bench.indexer import until
 from tests.bench.keeper_world import AT_THE_FLOOR, BLOCK_S, World, p99, world
-from tests.integration.chain_fixtures import CHAIN_ID
 from tests.personas import OPERATOR
 
 VAULTS = 1_000
@@ -61,14 +60,9 @@ def mark(where: World) -> tuple[int, float]:
     assert leadership.try_take(datetime.now(UTC))
     rpc = Nodes([where.chain.anvil.url], calls_per_s=100_000)
     tick = Tick(
-        database=where.database,
+        desk=many_vaults.dry_run(where.database, rpc, leadership),
         lenses=Lenses(VaultReader(rpc, where.chain.contracts)),
-        chain_id=CHAIN_ID,
         max_head_age_s=3_600,
-        leadership=leadership,
-        sender=None,
-        stops=None,
-        own=None,
     )
     requests, seconds = [], []
     for _ in range(3):
