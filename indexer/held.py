@@ -50,8 +50,6 @@ def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryRe
             )
             return RetryResult(tuple(lines), is_held=True)
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
-        if done.withdrawn:
-            line = f"{line}, {done.withdrawn} of replaced blocks are withdrawn"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)

@@ -31,9 +31,9 @@ import structlog
 from sqlalchemy.orm import Session
 
 from core.chain import results
+from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
-from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.hexes import hex_of

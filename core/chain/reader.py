@@ -17,6 +17,7 @@ from core.chain.abi import (
     AbiDecodeError,
     FunctionAbi,
     call_by_signature,
+    decode_revert,
     function,
 )
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
@@ -29,7 +30,6 @@ from core.chain.errors import (
 from core.chain.nodes import Nodes, Request
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
-from core.chain.revert import decode_revert
 from core.errors import OutsideError
 from core.hexes import hex_of
 

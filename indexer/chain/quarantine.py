@@ -4,7 +4,7 @@ loop.
     all ledgers in one savepoint --> done                     nearly always; a savepoint is all that it costs
           '- refused --> each ledger alone, block by block
                          |  blocks before the refused one: the ledger says them
-                         '- it, and all of this ledger after it: held
+                         '- it, and all of this ledger after it: held, until they are tried again (retry.py)
 
 Laws
 - Each block that is tried alone, and each ledger that is held, is a sign of the loop: a thousand
@@ -19,7 +19,6 @@ Laws
   withdraws them.
 - Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole`
   follows in the same transaction.
-- A fact is tried again from the raw log, by the code of that day.
 """
 
 import json
@@ -43,16 +42,13 @@ from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
 from core.errors import MandateError
 from core.hexes import bytes_of
-from core.ledger.chain import known_keys
 from core.mandate.queries import ledger_name, names_of, owners_of, public_ids_of
 from core.mandate.rules.ledger import NewRow
-from core.mandate.tables import MandateEvent
 from core.quarantine import queries as repository
 from core.quarantine.queries import MANDATE, NewHeld, held_among
 from core.quarantine.views.held import instant
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.reports import post_deposits
-from core.transfers.tables import TransferEntry
 from indexer.chain import ledgers
 from indexer.chain.context import ChainContext
 
@@ -152,11 +148,11 @@ class Taking:
             return 0
         held = held_among(self.session, self.ledger, waiting.keys())
         whole = {
-            one: _rows(entries)
+            one: entries
             for one, entries in waiting.items()
-            if one not in held and _fault(entries) is None
+            if one not in held and not any(entry.fault for entry in entries)
         }
-        count, refusal = self._try(whole)
+        count, refusal = self._append(whole)
         for ledger_id in sorted(waiting.keys() - (whole.keys() if refusal is None else ())):
             entries = waiting[ledger_id]
             new, taken, why = (0, 0, WAITS) if ledger_id in held else self.first(ledger_id, entries)
@@ -171,35 +167,36 @@ class Taking:
         """Append to one ledger, held or not, up to the first block that it refuses: how many rows
         were new, how many entries were taken, and why the next block is not.
         """
-        count, refusal = self._append(ledger_id, entries)
+        count, refusal = self._append({ledger_id: entries})
         if refusal is None:
             return count, len(entries), None
         taken = 0
         for _, found in groupby(entries, lambda entry: entry.block_number):
             block = list(found)
-            new, refusal = self._append(ledger_id, block)
+            new, refusal = self._append({ledger_id: block})
             if refusal is not None:
                 break
             count, taken = count + new, taken + len(block)
         return count, taken, refusal
 
     def _append(
-        self, ledger_id: int, entries: Sequence[LedgerEntry]
-    ) -> tuple[int, HeldReason | None]:
-        fault = _fault(entries)
-        return self._try({ledger_id: _rows(entries)}) if fault is None else (0, fault)
-
-    def _try(
-        self, waiting: Mapping[int, Sequence[NewRow | NewTransfer]]
+        self, waiting: Mapping[int, Sequence[LedgerEntry]]
     ) -> tuple[int, HeldReason | None]:
         """All of it or nothing: how many rows were new, or why not."""
-        full = {ledger_id: rows for ledger_id, rows in waiting.items() if rows}
-        if not full:
+        faults = [one.fault for entries in waiting.values() for one in entries if one.fault]
+        if faults:
+            return 0, faults[0]
+        rows = {
+            ledger_id: found
+            for ledger_id, entries in waiting.items()
+            if (found := [one.row for one in entries if one.row is not None])
+        }
+        if not rows:
             return 0, None
         append = ledgers.append if self.ledger == MANDATE else post_deposits
         try:
             with self.session.begin_nested():
-                return append(self.session, full, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
+                return append(self.session, rows, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
         except MAY_REFUSE as error:
             refusal = refusal_of(error)
             if refusal is None:
@@ -208,19 +205,17 @@ class Taking:
             log.warning(
                 "ledgers refuse rows",
                 ledger=self.ledger,
-                ledgers=len(full),
-                rows=sum(map(len, full.values())),
+                ledgers=len(rows),
+                rows=sum(map(len, rows.values())),
                 error=f"{type(error).__name__}: {str(error)[:200]!a}",
             )
             return 0, refusal
 
     def _hold(self, ledger_id: int, entries: Sequence[LedgerEntry], why: HeldReason) -> None:
-        facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
+        facts = [_held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.sign()
-        chain_id, first = self.chain.chain_id, facts[0]
-        lacking = hold(self.session, chain_id, self.ledger, ledger_id, facts, self.now)
-        if not lacking:
-            return
+        first = facts[0]
+        hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
         log.log(
             logging.INFO if why is WAITS else logging.ERROR,
             "facts wait behind one that is held" if why is WAITS else "fact held back",
@@ -228,7 +223,7 @@ class Taking:
             block=first.block_number,
             tx_hash=first.tx_hash,
             log_index=first.log_index,
-            queue=lacking,
+            queue=len(facts),
             reason=why.reason,
             note=why.note,
         )
@@ -241,31 +236,12 @@ def hold(
     ledger_id: int,
     facts: Sequence[NewHeld],
     now: datetime,
-) -> int:
-    """Hold these; how many of them the ledger lacks. Its owner is told of the first, not of those
-    that wait behind it.
-
-    What would wait and stands in the ledger already, as when a new machine reads the chain again,
-    is left out.
-    """
-    table, of_ledger = (
-        (MandateEvent, MandateEvent.mandate_id)
-        if ledger == MANDATE
-        else (TransferEntry, TransferEntry.account_id)
-    )
-    waiting = [fact.base_key for fact in facts if not fact.tries]
-    standing = known_keys(session, table, of_ledger, {ledger_id: waiting})[ledger_id].standing
-    lacking = [fact for fact in facts if fact.base_key not in standing]
-    if lacking:
-        repository.hold(session, chain_id, ledger, ledger_id, lacking, now)
-    if ledger == MANDATE and facts[0].tries:
-        _tell_held(session, chain_id, ledger_id, facts[0], now)
-    return len(lacking)
-
-
-def _tell_held(
-    session: WriteSession, chain_id: int, mandate_id: int, first: NewHeld, now: datetime
 ) -> None:
+    """Hold these. The owner is told of the first, unless it waits behind another."""
+    repository.hold(session, chain_id, ledger, ledger_id, facts, now)
+    first = facts[0]
+    if ledger != MANDATE or not first.tries:
+        return
     block = {
         "chain_id": chain_id,
         "tx_hash": bytes_of(first.tx_hash),
@@ -276,10 +252,10 @@ def _tell_held(
     payload = {
         "event": "RecordHeld",
         "args": {"from_block": str(first.block_number), "reason": first.reason, "note": first.note},
-        "mandate_id": public_ids_of(session, {mandate_id})[mandate_id],
+        "mandate_id": public_ids_of(session, {ledger_id})[ledger_id],
     }
     at = instant(block_time(session, chain_id, first.block_hash)) or now
-    alerts.add_record_held(session, owners_of(session, [mandate_id]), block, payload, at, now)
+    alerts.add_record_held(session, owners_of(session, [ledger_id]), block, payload, at, now)
 
 
 def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
@@ -292,27 +268,38 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
         alerts.withdraw_record_held(session, names_of(session, whole), now)
 
 
-def _fault(entries: Iterable[LedgerEntry]) -> HeldReason | None:
-    """Why no row could be made of the first of them that has none."""
-    return next((entry.fault for entry in entries if entry.fault is not None), None)
-
-
-def _rows(entries: Iterable[LedgerEntry]) -> list[NewRow | NewTransfer]:
-    return [entry.row for entry in entries if entry.row is not None]
-
-
-def held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
+def _held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
     """The fact as it is held: where it stands, and what it can be tried again from."""
     row, raw = entry.row, entry.log
-    fact: dict[str, Any]
     if raw is not None:
         key = f"log:{raw.tx_hash.lower()}:{raw.log_index}" if row is None else row.base_key
         place = raw.block_number, raw.block_hash, raw.tx_hash
-        fact = {"log": asdict(raw), "parties": entry.parties}
-    else:
-        assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
-        key, place = row.base_key, (row.block_number or 0, row.block_hash or "", row.tx_hash or "")
-        fact = {"row": NEW_ROW.dump_python(row, mode="json")}
+        return _new_held(key, place, why, {"log": asdict(raw), "parties": entry.parties}, raw)
+    assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
+    place = row.block_number or 0, row.block_hash or "", row.tx_hash or ""
+    return _new_held(row.base_key, place, why, {"row": NEW_ROW.dump_python(row, mode="json")})
+
+
+def incomplete_key(vault: str) -> str:
+    return f"log_head:{vault}"
+
+
+def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
+    """What keeps a ledger from going on until its vault's logs are proven (log_proof.py). The block:
+    of the newest log that is.
+    """
+    place = number, block_hash, "0x" + "00" * 32
+    return _new_held(incomplete_key(vault), place, IS_INCOMPLETE, {"log_head": vault})
+
+
+def _new_held(
+    key: str,
+    place: tuple[int, str, str],
+    why: HeldReason,
+    fact: Mapping[str, Any],
+    raw: RawLog | None = None,
+) -> NewHeld:
+    """`place`: height and hash of its block, and its transaction."""
     return NewHeld(
         base_key=key,
         block_number=place[0],
@@ -325,27 +312,4 @@ def held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
         note=why.note,
         fact=json.dumps(fact).encode("ascii"),
         tries=0 if why is WAITS else 1,
-    )
-
-
-def incomplete_key(vault: str) -> str:
-    return f"log_head:{vault}"
-
-
-def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
-    """What keeps a ledger from going on until its vault's logs are proven (log_proof.py). The block:
-    of the newest log that is.
-    """
-    return NewHeld(
-        base_key=incomplete_key(vault),
-        block_number=number,
-        block_hash=block_hash,
-        tx_hash="0x" + "00" * 32,
-        log_index=None,
-        address=vault,
-        topic=None,
-        reason=INCOMPLETE,
-        note=IS_INCOMPLETE.note,
-        fact=json.dumps({"log_head": vault}).encode("ascii"),
-        tries=1,
     )

@@ -32,8 +32,8 @@ from core.blocks import reverts as repository
 from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
 from core.blocks.registry import agents_since
 from core.blocks.reverts import PendingRevert
+from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcUnreachableError
-from core.chain.revert import decode_revert
 from core.db.engine import WriteSession
 from core.errors import OutsideError
 from core.hexes import bytes_of

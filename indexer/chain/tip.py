@@ -28,6 +28,7 @@ from core.chain.blocks import BlockHeader
 from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
 from core.identity.queries import linked_wallets
+from core.quarantine import queries as quarantine
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
@@ -38,6 +39,7 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
+from indexer.chain.quarantine import tell_whole
 from indexer.chain.rules import Patience, published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
@@ -297,6 +299,8 @@ class TipLoop:
             chain.fence(session)
             repository.add_block(session, chain.chain_id, header, now)
             repository.start_cursor(session, TIP, chain.chain_id, start, chain.epoch, now)
+            # what was held is met again on the way
+            tell_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
             if chain.reserve_token is not None:
                 mark = RESERVE_FOLLOWED
                 repository.save_mark(session, mark, chain.chain_id, start, chain.epoch, now)
