@@ -11,7 +11,7 @@ Laws
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, any_, bindparam, exists, func, select, text, update
@@ -29,17 +29,15 @@ IS_HELD = text(HELD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewHeld:
-    """A fact to be held back. Forms as in core.blocks.queries; `fact`: what it can be tried again
-    from.
-    """
+    """A fact to be held back, as the table has it; `fact`: what it can be tried again from."""
 
     base_key: str
     block_number: int
-    block_hash: str
-    tx_hash: str
+    block_hash: bytes
+    tx_hash: bytes
     log_index: int | None
-    address: str | None
-    topic: str | None
+    address: bytes | None
+    topic: bytes | None
     reason: str
     note: str
     fact: bytes
@@ -82,26 +80,8 @@ def hold(
     now: datetime,
 ) -> None:
     """Hold these back, in their order. One that is held already stays as it is."""
-    rows = [
-        {
-            "ledger": ledger,
-            "ledger_id": ledger_id,
-            "base_key": fact.base_key,
-            "chain_id": chain_id,
-            "block_number": fact.block_number,
-            "block_hash": bytes_of(fact.block_hash),
-            "tx_hash": bytes_of(fact.tx_hash),
-            "log_index": fact.log_index,
-            "address": None if fact.address is None else bytes_of(fact.address),
-            "topic": None if fact.topic is None else bytes_of(fact.topic),
-            "reason": fact.reason,
-            "note": fact.note,
-            "fact": fact.fact,
-            "created_at": now,
-            "tries": fact.tries,
-        }
-        for fact in facts
-    ]
+    of_it = {"ledger": ledger, "ledger_id": ledger_id, "chain_id": chain_id, "created_at": now}
+    rows = [asdict(fact) | of_it for fact in facts]
     session.execute(insert(QuarantinedFact).on_conflict_do_nothing(), rows)
 
 

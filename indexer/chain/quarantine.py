@@ -21,13 +21,11 @@ Laws
   follows in the same transaction.
 """
 
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 
 import structlog
 from psycopg import Error as PsycopgError
@@ -41,7 +39,7 @@ from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.db.refused import constraint_of, refused_state
 from core.errors import MandateError
-from core.hexes import bytes_of
+from core.hexes import bytes_of, hex_of
 from core.mandate.queries import ledger_name, names_of, owners_of, public_ids_of
 from core.mandate.rules.ledger import NewRow
 from core.quarantine import queries as repository
@@ -52,7 +50,6 @@ from core.transfers.reports import post_deposits
 from indexer.chain import ledgers
 from indexer.chain.context import ChainContext
 
-NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
 # what rules of the domain, and a number out of range, raise
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
 # `refusal_of` says whether it does
@@ -77,7 +74,7 @@ class HeldReason:
     note: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """What the chain says to one ledger.
 
@@ -98,6 +95,16 @@ class LedgerEntry:
         return self.row.block_number if isinstance(self.row, NewRow) else None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptFact:
+    """What a held fact is tried again from: its raw log, or the row of one that has none."""
+
+    row: NewRow | None = None
+    log: RawLog | None = None
+    parties: Parties | None = None
+
+
+KEPT_FACT: TypeAdapter[KeptFact] = TypeAdapter(KeptFact)
 IS_INCOMPLETE = HeldReason(
     INCOMPLETE,
     "Logs of the vault are missing or wrong: they do not make the vault's own hash of them.",
@@ -221,7 +228,7 @@ class Taking:
             "facts wait behind one that is held" if why is WAITS else "fact held back",
             book=ledger_name(self.session, self.ledger, ledger_id),
             block=first.block_number,
-            tx_hash=first.tx_hash,
+            tx_hash=hex_of(first.tx_hash),
             log_index=first.log_index,
             queue=len(facts),
             reason=why.reason,
@@ -244,17 +251,17 @@ def hold(
         return
     block = {
         "chain_id": chain_id,
-        "tx_hash": bytes_of(first.tx_hash),
+        "tx_hash": first.tx_hash,
         "log_index": first.log_index,
         "block_number": first.block_number,
-        "block_hash": bytes_of(first.block_hash),
+        "block_hash": first.block_hash,
     }
     payload = {
         "event": "RecordHeld",
         "args": {"from_block": str(first.block_number), "reason": first.reason, "note": first.note},
         "mandate_id": public_ids_of(session, {ledger_id})[ledger_id],
     }
-    at = instant(block_time(session, chain_id, first.block_hash)) or now
+    at = instant(block_time(session, chain_id, hex_of(first.block_hash))) or now
     alerts.add_record_held(session, owners_of(session, [ledger_id]), block, payload, at, now)
 
 
@@ -269,15 +276,14 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
 
 
 def _held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
-    """The fact as it is held: where it stands, and what it can be tried again from."""
     row, raw = entry.row, entry.log
     if raw is not None:
         key = f"log:{raw.tx_hash.lower()}:{raw.log_index}" if row is None else row.base_key
         place = raw.block_number, raw.block_hash, raw.tx_hash
-        return _new_held(key, place, why, {"log": asdict(raw), "parties": entry.parties}, raw)
+        return _new_held(key, place, why, KeptFact(log=raw, parties=entry.parties))
     assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
     place = row.block_number or 0, row.block_hash or "", row.tx_hash or ""
-    return _new_held(row.base_key, place, why, {"row": NEW_ROW.dump_python(row, mode="json")})
+    return _new_held(row.base_key, place, why, KeptFact(row))
 
 
 def incomplete_key(vault: str) -> str:
@@ -289,27 +295,22 @@ def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
     of the newest log that is.
     """
     place = number, block_hash, "0x" + "00" * 32
-    return _new_held(incomplete_key(vault), place, IS_INCOMPLETE, {"log_head": vault})
+    return _new_held(incomplete_key(vault), place, IS_INCOMPLETE, KeptFact())
 
 
-def _new_held(
-    key: str,
-    place: tuple[int, str, str],
-    why: HeldReason,
-    fact: Mapping[str, Any],
-    raw: RawLog | None = None,
-) -> NewHeld:
+def _new_held(key: str, place: tuple[int, str, str], why: HeldReason, fact: KeptFact) -> NewHeld:
     """`place`: height and hash of its block, and its transaction."""
+    raw = fact.log
     return NewHeld(
         base_key=key,
         block_number=place[0],
-        block_hash=place[1],
-        tx_hash=place[2],
+        block_hash=bytes_of(place[1]),
+        tx_hash=bytes_of(place[2]),
         log_index=None if raw is None else raw.log_index,
-        address=None if raw is None else raw.address,
-        topic=raw.topics[0] if raw is not None and raw.topics else None,
+        address=None if raw is None else bytes_of(raw.address),
+        topic=bytes_of(raw.topics[0]) if raw is not None and raw.topics else None,
         reason=why.reason,
         note=why.note,
-        fact=json.dumps(fact).encode("ascii"),
+        fact=KEPT_FACT.dump_json(fact, ensure_ascii=True),
         tries=0 if why is WAITS else 1,
     )

@@ -10,11 +10,9 @@ Laws
   time-out of the database keeps no other ledger from being tried.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -34,8 +32,9 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT, deposit_of, ref_of
 from indexer.chain.quarantine import (
     DOMAIN,
+    INCOMPLETE,
     IS_INCOMPLETE,
-    NEW_ROW,
+    KEPT_FACT,
     HeldReason,
     LedgerEntry,
     Taking,
@@ -138,19 +137,21 @@ def _entry(
 ) -> LedgerEntry:
     """`times`: of its block, unix seconds. A row has the time of its block, or is not made."""
     raw: RawLog | None = None
+    if held.reason == INCOMPLETE:  # log_proof.py lets go of it
+        return LedgerEntry(None, None, None, IS_INCOMPLETE)
     try:
-        fact: Mapping[str, Any] = json.loads(held.fact)
-        if "log_head" in fact:  # log_proof.py lets go of it
-            return LedgerEntry(None, None, None, IS_INCOMPLETE)
-        if "row" in fact:
-            return LedgerEntry(NEW_ROW.validate_python(fact["row"]), None)
-        raw = RawLog(**{**fact["log"], "topics": tuple(fact["log"]["topics"])})
+        fact = KEPT_FACT.validate_json(held.fact)
+        raw = fact.log
+        if raw is None:
+            assert fact.row is not None, "a fact has a log or a row"
+            return LedgerEntry(fact.row, None)
         if ledger == ACCOUNT:
             return LedgerEntry(deposit_of(raw, chain.chain_id), raw)
-        event, (keeper, owner, agent) = decode_log(raw), fact["parties"]
+        event, parties = decode_log(raw), fact.parties
         if event is None:
             return LedgerEntry(None, raw)
+        assert parties is not None, "a log of a mandate is kept with them"
         ref = ref_of(raw, times[raw.block_hash], chain.chain_id)
-        return LedgerEntry(row_from_event(event, ref, keeper, owner, agent, usdc=chain.usdc), raw)
+        return LedgerEntry(row_from_event(event, ref, *parties, usdc=chain.usdc), raw)
     except OF_ONE_FACT as error:
         return LedgerEntry(None, raw, None, fault_of(error))
