@@ -14,7 +14,7 @@ from core.mandate.queries import find_mandate, ledger_name
 from core.quarantine.queries import ACCOUNT, MANDATE
 from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
-from indexer.chain.retry import retry
+from indexer.chain.quarantine import retry
 
 ID_DIGITS = 18  # any such number is an id that the database can be asked for
 

@@ -163,7 +163,15 @@ def header(content: bytes) -> BlockHeader | None:
 def calls_of_block(content: bytes) -> tuple[SentCall, ...]:
     """The transactions of a block that lists them whole; of no block none."""
     found = _read_whole_block(content)
-    return () if found is None else tuple(map(_sent_call, found.transactions))
+    return tuple(
+        SentCall(
+            tx_hash=one.hash.lower(),
+            sender=checksum_address(one.sender),
+            to=None if one.to is None else checksum_address(one.to),
+            data=one.input.lower(),
+        )
+        for one in (() if found is None else found.transactions)
+    )
 
 
 def receipt(content: bytes) -> TransactionReceipt | None:
@@ -210,16 +218,10 @@ def _header(found: _Block) -> BlockHeader:
     )
 
 
-def _sent_call(found: _Called) -> SentCall:
-    return SentCall(
-        tx_hash=found.hash.lower(),
-        sender=checksum_address(found.sender),
-        to=None if found.to is None else checksum_address(found.to),
-        data=found.input.lower(),
-    )
-
-
 def _receipt(found: _Receipt) -> TransactionReceipt:
+    """What it cost: eth_getTransactionReceipt; l1Fee of the OP stack."""
+    gas_used, price = int(found.gas_used, 16), found.effective_gas_price
+    layer_1_wei = int(found.l1_fee or "0x0", 16)
     return TransactionReceipt(
         tx_hash=found.transaction_hash.lower(),
         tx_index=int(found.transaction_index, 16),
@@ -228,19 +230,10 @@ def _receipt(found: _Receipt) -> TransactionReceipt:
         status=int(found.status, 16),
         sender=checksum_address(found.sender),
         to=None if found.to is None else checksum_address(found.to),
-        gas_used=int(found.gas_used, 16),
+        gas_used=gas_used,
         logs_bloom=int(found.logs_bloom, 16),
         logs=tuple(map(_log, found.logs)),
-        cost_wei=_cost_wei(found),
-    )
-
-
-def _cost_wei(found: _Receipt) -> int | None:
-    """Source: eth_getTransactionReceipt; l1Fee of the OP stack."""
-    if found.effective_gas_price is None:
-        return None
-    return int(found.gas_used, 16) * int(found.effective_gas_price, 16) + int(
-        found.l1_fee or "0x0", 16
+        cost_wei=None if price is None else gas_used * int(price, 16) + layer_1_wei,
     )
 
 

@@ -155,16 +155,20 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
         except OF_ONE_FACT as error:
             found.append(Found(ref_of(log, at, chain_id), None, log, type(error).__name__))
             continue
-        if event is not None and _is_believed(event, log, watch, is_vault):
+        is_believed = (
+            log.address == watch.factory
+            if isinstance(event, FACTORY_EVENTS)
+            else is_vault
+            if isinstance(event, VAULT_EVENTS)
+            else isinstance(event, X402Paid) and log.address == watch.x402_adapter
+        )
+        if event is not None and is_believed:
             found.append(Found(ref_of(log, at, chain_id), event, log))
             if isinstance(event, VaultCreated):
                 name = kept_name(event.public_id)
                 created[event.vault] = Created(event.vault, event.terms_digest, event.owner, name)
-    named = {
-        pair
-        for pair in map(_named_agent, found)
-        if pair is not None and not watch.is_foreign(pair[0])
-    }
+    pairs = filter(None, map(_named_agent, found))
+    named = {pair for pair in pairs if not watch.is_foreign(pair[0])}
     return BlockFacts(
         block.header,
         tuple(kept),
@@ -266,14 +270,6 @@ def _is_transfer(log: RawLog) -> bool:
 def usdc_payees(logs: Iterable[RawLog], usdc: str) -> set[str]:
     """Everyone whom a Transfer of USDC among these logs pays."""
     return {address_in(log.topics[2]) for log in logs if log.address == usdc and _is_transfer(log)}
-
-
-def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:
-    if isinstance(event, FACTORY_EVENTS):
-        return log.address == watch.factory
-    if isinstance(event, VAULT_EVENTS):
-        return is_vault
-    return isinstance(event, X402Paid) and log.address == watch.x402_adapter
 
 
 def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:

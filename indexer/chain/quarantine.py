@@ -4,7 +4,9 @@ loop.
     all ledgers in one savepoint --> done                     nearly always; a savepoint is all that it costs
           '- refused --> each ledger alone, block by block
                          |  blocks before the refused one: the ledger says them
-                         '- it, and all of this ledger after it: held, until they are tried again (retry.py)
+                         '- it, and all of this ledger after it: held
+
+    what is held, tried again --> each ledger from its first held fact on, until one is refused once more
 
 Laws
 - Each block that is tried alone, and each ledger that is held, is a sign of the loop: a thousand
@@ -19,10 +21,15 @@ Laws
   withdraws them.
 - Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole`
   follows in the same transaction.
+- A fact that is tried again is made from its raw log by today's code, and goes the way that it would
+  have gone then. A step is one transaction, fenced: facts are released with the rows that say them,
+  or not at all. Killed halfway, it goes on from there.
+- One ledger's trouble is its own: what today's code cannot read or fails on stays held, and a
+  time-out of the database keeps no other ledger from being tried.
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -33,22 +40,25 @@ from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
 from core.alerts import queries as alerts
-from core.blocks.queries import block_time
+from core.blocks.queries import block_time, canonical_times
 from core.chain.abi import AbiDecodeError
 from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
-from core.db.refused import constraint_of, refused_state
+from core.db.refused import constraint_of, is_time_out, refused_state
 from core.errors import MandateError
 from core.hexes import bytes_of, hex_of
+from core.mandate.chain.decode import decode_log
 from core.mandate.queries import ledger_name, names_of, owners_of, public_ids_of
-from core.mandate.rules.ledger import NewRow
+from core.mandate.rules.ledger import NewRow, row_from_event
 from core.quarantine import queries as repository
-from core.quarantine.queries import MANDATE, NewHeld, held_among
-from core.quarantine.views.held import instant
+from core.quarantine.queries import ACCOUNT, MANDATE, NewHeld, held_among
+from core.quarantine.tables import QuarantinedFact
+from core.quarantine.views.held import held_ledgers, instant
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.reports import post_deposits
 from indexer.chain import ledgers
 from indexer.chain.context import ChainContext
+from indexer.chain.facts import OF_ONE_FACT, deposit_of, ref_of
 
 # what rules of the domain, and a number out of range, raise
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
@@ -57,6 +67,10 @@ MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)
 # reasons
 DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"
 INCOMPLETE = "incomplete"
+
+# of held facts; a step is one transaction, for which the beats of an indexer that leads wait
+# (leader.keep_out_writes)
+FACTS_A_STEP = 200
 
 log = structlog.get_logger(__name__)
 
@@ -82,8 +96,8 @@ class LedgerEntry:
     has none for it. `log` None: a reverted call, or a note of the factory.
     """
 
-    row: NewRow | NewTransfer | None
-    log: RawLog | None
+    row: NewRow | NewTransfer | None = None
+    log: RawLog | None = None
     parties: Parties | None = None
     fault: HeldReason | None = None
 
@@ -95,16 +109,8 @@ class LedgerEntry:
         return self.row.block_number if isinstance(self.row, NewRow) else None
 
 
-@dataclass(frozen=True, slots=True)
-class KeptFact:
-    """What a held fact is tried again from: its raw log, or the row of one that has none."""
-
-    row: NewRow | None = None
-    log: RawLog | None = None
-    parties: Parties | None = None
-
-
-KEPT_FACT: TypeAdapter[KeptFact] = TypeAdapter(KeptFact)
+# what a held fact is tried again from: its raw log, or the row of one that has none
+ENTRY: TypeAdapter[LedgerEntry] = TypeAdapter(LedgerEntry)
 IS_INCOMPLETE = HeldReason(
     INCOMPLETE,
     "Logs of the vault are missing or wrong: they do not make the vault's own hash of them.",
@@ -280,10 +286,10 @@ def _held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
     if raw is not None:
         key = f"log:{raw.tx_hash.lower()}:{raw.log_index}" if row is None else row.base_key
         place = raw.block_number, raw.block_hash, raw.tx_hash
-        return _new_held(key, place, why, KeptFact(log=raw, parties=entry.parties))
+        return _new_held(key, place, why, LedgerEntry(log=raw, parties=entry.parties))
     assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
     place = row.block_number or 0, row.block_hash or "", row.tx_hash or ""
-    return _new_held(row.base_key, place, why, KeptFact(row))
+    return _new_held(row.base_key, place, why, LedgerEntry(row))
 
 
 def incomplete_key(vault: str) -> str:
@@ -295,10 +301,10 @@ def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
     of the newest log that is.
     """
     place = number, block_hash, "0x" + "00" * 32
-    return _new_held(incomplete_key(vault), place, IS_INCOMPLETE, KeptFact())
+    return _new_held(incomplete_key(vault), place, IS_INCOMPLETE, LedgerEntry())
 
 
-def _new_held(key: str, place: tuple[int, str, str], why: HeldReason, fact: KeptFact) -> NewHeld:
+def _new_held(key: str, place: tuple[int, str, str], why: HeldReason, fact: LedgerEntry) -> NewHeld:
     """`place`: height and hash of its block, and its transaction."""
     raw = fact.log
     return NewHeld(
@@ -311,6 +317,117 @@ def _new_held(key: str, place: tuple[int, str, str], why: HeldReason, fact: Kept
         topic=bytes_of(raw.topics[0]) if raw is not None and raw.topics else None,
         reason=why.reason,
         note=why.note,
-        fact=KEPT_FACT.dump_json(fact, ensure_ascii=True),
+        fact=ENTRY.dump_json(fact, ensure_ascii=True, exclude_defaults=True),
         tries=0 if why is WAITS else 1,
     )
+
+
+# What is held, tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How it went with one ledger. `refusal` None: nothing of it is held any more."""
+
+    released: int
+    refusal: HeldReason | None
+
+
+class HeldFacts:
+    """All that is held, tried again by the code of this process. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._tried = set[int]()  # first facts of ledgers, by id
+
+    def round(self) -> list[Retried]:
+        """Each ledger once, and again when another fact has become its first.
+
+        Errors: as `retry`, but a time-out.
+        """
+        tried = list[Retried]()
+        with self._chain.database.read() as session:
+            held = held_ledgers(session)
+            names = [ledger_name(session, one.ledger, one.ledger_id) for one in held]
+        new = [pair for pair in zip(held, names, strict=True) if pair[0].first not in self._tried]
+        self._tried &= {one.first for one in held}
+        for one, name in new:
+            try:
+                done = retry(self._chain, one.ledger, one.ledger_id, self._clock())
+            except SQLAlchemyError as error:
+                if not is_time_out(error):
+                    raise
+                log.exception("held facts could not be tried", book=name)
+                continue
+            self._tried.add(one.first)
+            tried.append(done)
+            why = None if done.refusal is None else done.refusal.note
+            log.warning("held facts tried again", book=name, released=done.released, still_held=why)
+        return tried
+
+
+def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
+    """One ledger.
+
+    Errors: LeadershipLostError, and those of the database that are no refusal.
+    """
+    released = 0
+    while True:
+        with chain.database.write() as session:
+            chain.fence(session)
+            facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
+            if not facts:
+                tell_whole(session, [(ledger, ledger_id)], now)
+                return Retried(released, None)
+            taken, refusal = _step(Taking(session, chain, ledger, now), ledger_id, facts)
+        released += taken
+        if refusal is not None:
+            return Retried(released, refusal)
+
+
+def _step(
+    taking: Taking, ledger_id: int, facts: Sequence[QuarantinedFact]
+) -> tuple[int, HeldReason | None]:
+    """How many of them were taken, and why the next one was not."""
+    session, chain = taking.session, taking.chain
+    hashes = {hex_of(fact.block_hash) for fact in facts}
+    times = canonical_times(session, chain.chain_id, hashes)
+    try:
+        with session.begin_nested():
+            entries = [_entry(chain, taking.ledger, fact, times) for fact in facts]
+            _, taken, refusal = taking.first(ledger_id, entries)
+            repository.release(session, [fact.id for fact in facts[:taken]], taking.now)
+            if refusal is not None:
+                first = facts[taken].id
+                repository.refuse_again(session, first, refusal.reason, refusal.note)
+    except OF_ONE_FACT as error:
+        log.exception("today's code fails on held facts", ledger=taking.ledger, ledger_id=ledger_id)
+        note = f"Today's code fails on it ({type(error).__name__}); see the log."
+        return 0, HeldReason(DOMAIN, note)
+    return taken, refusal
+
+
+def _entry(
+    chain: ChainContext, ledger: str, held: QuarantinedFact, times: Mapping[str, int]
+) -> LedgerEntry:
+    """`times`: of its block, unix seconds. A row has the time of its block, or is not made."""
+    if held.reason == INCOMPLETE:  # log_proof.py lets go of it
+        return LedgerEntry(fault=IS_INCOMPLETE)
+    fact = LedgerEntry()
+    try:
+        fact = ENTRY.validate_json(held.fact)
+        raw, parties = fact.log, fact.parties
+        if raw is None:
+            assert fact.row is not None, "a fact has a log or a row"
+            return fact
+        if ledger == ACCOUNT:
+            return LedgerEntry(deposit_of(raw, chain.chain_id), raw)
+        event = decode_log(raw)
+        if event is None:
+            return LedgerEntry(log=raw)
+        assert parties is not None, "a log of a mandate is kept with them"
+        ref = ref_of(raw, times[raw.block_hash], chain.chain_id)
+        return LedgerEntry(row_from_event(event, ref, *parties, usdc=chain.usdc), raw)
+    except OF_ONE_FACT as error:
+        return LedgerEntry(log=fact.log, fault=fault_of(error))

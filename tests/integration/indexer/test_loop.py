@@ -16,7 +16,7 @@ from core.health import views as health
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
 from indexer.chain import refold as refold_module
-from indexer.chain.retry import HeldFacts
+from indexer.chain.quarantine import HeldFacts
 from indexer.chain.tip import TipLoop, TipRound
 from indexer.loop import Indexer
 from indexer.main import BESIDE
