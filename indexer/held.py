@@ -14,7 +14,7 @@ from core.mandate.queries import find_mandate, ledger_name
 from core.quarantine.queries import ACCOUNT, MANDATE
 from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
-from indexer.chain.retry import retry
+from indexer.chain.quarantine import retry
 
 ID_DIGITS = 18  # any such number is an id that the database can be asked for
 
@@ -50,8 +50,6 @@ def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryRe
             )
             return RetryResult(tuple(lines), is_held=True)
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
-        if done.withdrawn:
-            line = f"{line}, {done.withdrawn} of replaced blocks are withdrawn"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)

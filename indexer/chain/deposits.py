@@ -36,7 +36,6 @@ from core.transfers.rules import (
     Failure,
     Sighting,
     State,
-    TransferStep,
     TransferVerdict,
     Watched,
     funder_of,
@@ -68,7 +67,7 @@ class Moved:
 
 
 Answer = TransactionReceipt | RpcRefusedError | None
-Headers = Mapping[str, BlockHeader | RpcRefusedError | None]  # by hash; None: the node lacks it
+Headers = Mapping[str, BlockHeader | None]  # by hash; None: the node lacks it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
         answers = chain.reader.receipts_settled([report.tx_hash for report in due])
         seen = [one for one in answers if isinstance(one, TransactionReceipt)]
         hashes = list(dict.fromkeys(one.block_hash for one in seen))
-        headers = dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
+        headers = dict(zip(hashes, chain.reader.headers(hashes), strict=True))
         look, pairs = _Look(chain, safe, now), zip(due, answers, strict=True)
         steps = [look.step_alone(report, answer, headers) for report, answer in pairs]
     found = [step for step in steps if step and step.verdict is not TransferVerdict.WAIT]
@@ -129,8 +128,6 @@ class _Look:
             if isinstance(answer, RpcRefusedError):
                 raise answer
             header = None if answer is None else headers[answer.block_hash]
-            if isinstance(header, RpcRefusedError):
-                raise header
             return self._step(due, answer, header)
         except BlockContradictionError as error:
             chain.reader.rpc.distrust("contradicts")
@@ -165,7 +162,19 @@ class _Look:
                 _hold_against(session, chain, receipt, header)
                 sighting = self._sighting(due, receipt, header.timestamp)
             step = judge(_watched(report), sighting, safe.timestamp)
-            self._apply(session, report, step, sighting)
+            match step.verdict:
+                case TransferVerdict.WAIT:
+                    transfer_reports.look_again(report, self.now)
+                case TransferVerdict.SEE | TransferVerdict.UNSEE:
+                    transfer_reports.see(report, sighting, self.now)
+                case TransferVerdict.CLOSE:
+                    transfer_reports.close(report)
+                case TransferVerdict.CONFIRM:
+                    assert sighting is not None, "only what was seen is confirmed"
+                    transfer_reports.confirm(session, report, sighting, self.now)
+                case TransferVerdict.FAIL:
+                    assert step.failure is not None, "a failure has a reason"
+                    transfer_reports.fail(session, report, step.failure, sighting, self.now)
             is_contradicted = step.failure is Failure.CONTRADICTED and due.direction is Direction.IN
             if receipt is not None and header is not None and is_contradicted:
                 self._show(session, due, receipt, header.timestamp)
@@ -197,27 +206,6 @@ class _Look:
                 entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
                 entries.setdefault(paid.account_id, []).append(entry)
         Taking(session, chain, ACCOUNT, self.now).take(entries)
-
-    def _apply(
-        self,
-        session: WriteSession,
-        report: TransferReport,
-        step: TransferStep,
-        sighting: Sighting | None,
-    ) -> None:
-        match step.verdict:
-            case TransferVerdict.WAIT:
-                transfer_reports.look_again(report, self.now)
-            case TransferVerdict.SEE | TransferVerdict.UNSEE:
-                transfer_reports.see(report, sighting, self.now)
-            case TransferVerdict.CLOSE:
-                transfer_reports.close(report)
-            case TransferVerdict.CONFIRM:
-                assert sighting is not None, "only what was seen is confirmed"
-                transfer_reports.confirm(session, report, sighting, self.now)
-            case TransferVerdict.FAIL:
-                assert step.failure is not None, "a failure has a reason"
-                transfer_reports.fail(session, report, step.failure, sighting, self.now)
 
 
 def _hold_against(

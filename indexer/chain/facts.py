@@ -68,19 +68,12 @@ OF_ONE_FACT = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An event and where it stands."""
+    """An event and where it stands; None: a kept log whose body does not fit the ABI, and why."""
 
     ref: LogRef
-    event: ChainEvent
+    event: ChainEvent | None
     log: RawLog
-
-
-@dataclass(frozen=True, slots=True)
-class Undecodable:
-    """A kept log whose body does not fit the ABI."""
-
-    log: RawLog
-    error: str
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +101,7 @@ class WalletPayment:
 class BlockFacts:
     """`logs` are those that are kept: of our contracts, and the payments' own.
 
-    `created` are the vaults that the block made, those among `undecodable` included.
+    `created` are the vaults that the block made, whether or not their events fit the ABI.
     """
 
     header: BlockHeader
@@ -116,7 +109,6 @@ class BlockFacts:
     found: tuple[Found, ...]
     payments: tuple[WalletPayment, ...]
     reverts: tuple[NewRevert, ...]
-    undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
     reserve: tuple[NewReserveEvent, ...] = ()
     uses: tuple[AuthorizationLog, ...] = ()  # of anybody's EIP-3009 authorizations
@@ -139,12 +131,10 @@ def _named_agent(item: Found) -> tuple[str, str] | None:
 
 def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts:
     """Everything that the block says of us."""
-    at, of_factory = (
-        block.header.timestamp,
-        [one for one in block.logs if one.address == watch.factory],
-    )
+    at = block.header.timestamp
+    of_factory = (one for one in block.logs if one.address == watch.factory)
     created = {made.address: made for one in of_factory if (made := created_by(one))}
-    kept, found, undecodable = list[RawLog](), list[Found](), list[Undecodable]()
+    kept, found = list[RawLog](), list[Found]()
     payments, reserve = list[WalletPayment](), list[NewReserveEvent]()
     for log in block.logs:
         payment = payment_of(log, watch.usdc, watch.wallets, at)
@@ -163,25 +153,28 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
                 continue
             event = decode_log(log)
         except OF_ONE_FACT as error:
-            undecodable.append(Undecodable(log, type(error).__name__))
+            found.append(Found(ref_of(log, at, chain_id), None, log, type(error).__name__))
             continue
-        if event is not None and _is_believed(event, log, watch, is_vault):
+        is_believed = (
+            log.address == watch.factory
+            if isinstance(event, FACTORY_EVENTS)
+            else is_vault
+            if isinstance(event, VAULT_EVENTS)
+            else isinstance(event, X402Paid) and log.address == watch.x402_adapter
+        )
+        if event is not None and is_believed:
             found.append(Found(ref_of(log, at, chain_id), event, log))
             if isinstance(event, VaultCreated):
                 name = kept_name(event.public_id)
                 created[event.vault] = Created(event.vault, event.terms_digest, event.owner, name)
-    named = {
-        pair
-        for pair in map(_named_agent, found)
-        if pair is not None and not watch.is_foreign(pair[0])
-    }
+    pairs = filter(None, map(_named_agent, found))
+    named = {pair for pair in pairs if not watch.is_foreign(pair[0])}
     return BlockFacts(
         block.header,
         tuple(kept),
         tuple(found),
         tuple(payments),
         reverts_among(block.receipts, lambda *pair: pair in named or watch.is_agent(*pair)),
-        tuple(undecodable),
         tuple(created.values()),
         tuple(reserve),
         uses=authorizations_in(block.logs, watch.usdc),
@@ -277,14 +270,6 @@ def _is_transfer(log: RawLog) -> bool:
 def usdc_payees(logs: Iterable[RawLog], usdc: str) -> set[str]:
     """Everyone whom a Transfer of USDC among these logs pays."""
     return {address_in(log.topics[2]) for log in logs if log.address == usdc and _is_transfer(log)}
-
-
-def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:
-    if isinstance(event, FACTORY_EVENTS):
-        return log.address == watch.factory
-    if isinstance(event, VAULT_EVENTS):
-        return is_vault
-    return isinstance(event, X402Paid) and log.address == watch.x402_adapter
 
 
 def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:

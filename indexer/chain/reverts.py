@@ -19,6 +19,7 @@ Laws
 Source: docs/reverts.md.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,8 +33,8 @@ from core.blocks import reverts as repository
 from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
 from core.blocks.registry import agents_since
 from core.blocks.reverts import PendingRevert
+from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcUnreachableError
-from core.chain.revert import decode_revert
 from core.db.engine import WriteSession
 from core.errors import OutsideError
 from core.hexes import bytes_of
@@ -51,9 +52,8 @@ from indexer.chain.fetch import (
     FetchedBlock,
     fetch_blocks,
 )
-from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
+from indexer.chain.quarantine import LedgerEntry, Taking
 from indexer.chain.range_size import RangeSize
-from indexer.chain.rules import Patience
 
 REVERTS_A_ROUND = 50
 UNKNOWN = "unknown"
@@ -100,11 +100,9 @@ def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
     if transaction is None:
         raise TransactionUnavailableError(revert.tx_hash)
     data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
-    decoded = None if data is None else decode_revert(data)
+    decoded, sent = None if data is None else decode_revert(data), transaction["input"]
     reason = UNKNOWN if decoded is None else decoded.name
-    return Explained(
-        reason, data, bytes_of(transaction["input"]), attempted_of(transaction["input"])
-    )
+    return Explained(reason, data, bytes_of(sent), attempted_of(sent))
 
 
 class RevertedCalls:
@@ -113,7 +111,7 @@ class RevertedCalls:
     def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
         self._chain = chain
         self._clock = clock
-        self._patience = Patience()
+        self._tries = Counter[str]()  # in vain, by the hash of what is open
         self._size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
 
     def round(self) -> bool:
@@ -131,34 +129,29 @@ class RevertedCalls:
         stands behind the others then.
         Errors: LeadershipLostError.
         """
-        chain, patience = self._chain, self._patience
+        chain = self._chain
         with chain.database.read() as session:
             pending = pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
-        for revert in sorted(
-            pending, key=lambda one: patience.tries((one.block_hash, one.tx_hash))
-        ):
+        self._tries = Counter({one.tx_hash: self._tries[one.tx_hash] for one in pending})
+        for revert in sorted(pending, key=lambda one: self._tries[one.tx_hash]):
             now = self._clock()
             try:
                 explained = explain(chain.reader, revert)
-            except OF_ONE_FACT as error:
-                what = "reverted call can't be read"
-                log.error(what, tx_hash=revert.tx_hash, error=type(error).__name__)
-                explained = UNEXPLAINED
-            except (RpcError, TransactionUnavailableError) as error:
-                if self._waits(revert, now):
+            except (RpcError, TransactionUnavailableError, *OF_ONE_FACT) as error:
+                self._tries[revert.tx_hash] += 1
+                is_young = now.timestamp() - revert.at <= PATIENCE_S
+                if is_young or self._tries[revert.tx_hash] < PATIENCE_ROUNDS:
                     if isinstance(error, RpcUnreachableError):
                         break
                     continue
                 what = "a reverted call is not answered"
                 log.warning(what, tx_hash=revert.tx_hash, error=str(error))
                 explained = UNEXPLAINED
-            noted = _noted(chain, revert, explained, now)
+            with chain.database.write() as session:
+                _note(session, chain, revert, explained, now)
             chain.metrics.reverts_explained.inc()
-            log.info("reverted call explained", reason=noted.reason, attempted=noted.attempted)
-
-    def _waits(self, revert: PendingRevert, now: datetime) -> bool:
-        is_over = self._patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
-        return not is_over or now.timestamp() - revert.at <= PATIENCE_S
+            reason, attempted = explained.reason, explained.attempted
+            log.info("reverted call explained", reason=reason, attempted=attempted)
 
     def _scan(self) -> int:
         """Look up the next blocks that are owed; how many still are.
@@ -212,27 +205,6 @@ class RevertedCalls:
             except (BlockUnavailableError, BlockContradictionError):
                 reader.rpc.distrust("contradicts")
                 raise
-
-
-def _noted(
-    chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime
-) -> Explained:
-    """Write it down; what the database refuses of the call reads as unknown, so that it is not
-    asked for again for ever.
-    """
-    try:
-        with chain.database.write() as session:
-            _note(session, chain, revert, explained, now)
-    except MAY_REFUSE as error:
-        if refusal_of(error) is None or explained == UNEXPLAINED:
-            raise
-        log.error(
-            "reason of a reverted call is refused",
-            tx_hash=revert.tx_hash,
-            error=type(error).__name__,
-        )
-        return _noted(chain, revert, UNEXPLAINED, now)
-    return explained
 
 
 def _note(

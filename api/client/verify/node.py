@@ -15,7 +15,7 @@ Errors of everything here: UncheckedError when a node is away or refuses, or too
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -240,11 +240,20 @@ class Node:
         """
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
 
+        def picked(content: bytes) -> tuple[TransactionReceipt, int] | None:
+            found = results.receipt(content)
+            if found is None:
+                return None
+            indices = wanted.get(found.tx_hash, ())
+            logs = [one for one in found.logs if one.log_index in indices]
+            read = [known(found.tx_hash, one.log_index) for one in logs]
+            kept = tuple(old if old == new else new for old, new in zip(read, logs, strict=True))
+            return replace(found, logs=kept), len(found.logs)
+
         def weigh(found: tuple[TransactionReceipt, int] | None) -> int:
             return 1 if found is None else 1 + found[1]
 
-        parse = partial(results.picked_receipt, wanted=wanted, known=known)
-        answers = self._batched("receipts", requests, parse, weigh, LOGS_A_REQUEST)
+        answers = self._batched("receipts", requests, picked, weigh, LOGS_A_REQUEST)
         return {
             tx: TransactionOutcome(
                 status=found[0].status,

@@ -16,8 +16,8 @@ from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node, TransactionOutcome
 from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
+from core.chain.abi import decode_revert
 from core.chain.blocks import SentCall
-from core.chain.revert import decode_revert
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.rules.chain_rows import revert_note
 from core.mandate.rules.refusals import UNKNOWN

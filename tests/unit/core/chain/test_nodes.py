@@ -253,6 +253,24 @@ def test_each_nodes_word__is_had_without_those_that_fail() -> None:
 # One node a block
 
 
+def test_a_node_that_hangs__is_waited_for_a_moment_and_not_asked_anew_until_it_is_through() -> None:
+    world, freed = World("a", "b"), threading.Event()
+
+    def hangs(body: Any) -> httpx.Response:
+        freed.wait(10)
+        return good(body)
+
+    world.nodes["a"] = hangs
+    ask: list[Request] = [("web3_clientVersion", [])]
+    found = [list(world.rpc.batch_of_each(ask, 5, others_s=0.05)) for _ in range(3)]
+    assert found == [["b:8545"]] * 3
+    assert sorted(world.order) == ["a", "b", "b", "b"]
+    freed.set()
+    while list(world.rpc.batch_of_each(ask, 5)) == ["b:8545"]:
+        pass
+    assert world.order.count("a") == 2
+
+
 def test_pinned__the_first_that_answers_is_kept_though_a_better_one_is_back() -> None:
     world = World("a", "b")
     world.nodes["a"] = unreachable
