@@ -240,7 +240,7 @@ bench-indexer: build ### from a mined block to its committed row
 bench-keeper: build ### from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: build ### reads, payments, long books and a hostile caller, each beside its bound; the last line has every figure
+bench-api: build ### reads, a paid read and a report beside a plain FastAPI application that sends the same statements, long ledgers, hostile callers; the last line has every figure
 	@$(PY) -m tests.bench.served
 
 bench-verify: build ### a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads

@@ -2,7 +2,7 @@
 for each who looks at it.
 """
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,16 +26,28 @@ class StepsPage:
 
 @dataclass(frozen=True, slots=True)
 class PlaceOfSteps:
-    """`before`: the place below which the page is; None: the newest page. `version`: of all that the
-    page is made of.
-    """
+    """`before`: the place below which the page is; None: the newest page."""
 
     mandate_id: int
     before: int | None
     limit: int
-    version: Hashable
 
 
-class KeptSteps(Kept[PlaceOfSteps, StepsPage]):
+class KeptSteps:
+    """Of each page its newest version alone, so that a ledger which grows leaves none behind."""
+
     def __init__(self, most: int = MOST_BYTES) -> None:
-        super().__init__(most, lambda page: _PAGE_BYTES + len(msgspec.json.encode(page.steps)))
+        self._pages = Kept[PlaceOfSteps, tuple[Hashable, StepsPage]](most, _bytes_of)
+
+    def page_of(
+        self, place: PlaceOfSteps, version: Hashable, make: Callable[[], StepsPage]
+    ) -> StepsPage:
+        """`version`: of all that the page is made of."""
+        known = self._pages.find(place)
+        if known is None or known[0] != version:
+            self._pages.keep(place, known := (version, make()))
+        return known[1]
+
+
+def _bytes_of(kept: tuple[Hashable, StepsPage]) -> int:
+    return _PAGE_BYTES + len(msgspec.json.encode(kept[1].steps))

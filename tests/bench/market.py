@@ -6,7 +6,8 @@
     shown        the same, to rows that boards show as well, as the scanner has them written: each is
                  written twice
     scan         MINUTES (5) minutes of the scanner as it runs; 0 leaves it out
-    board, search, research   over HTTP, on what the scanner wrote (market_http.py)
+    board, search, research   over HTTP, on what the scanner wrote, beside a FastAPI route that has the very bytes at
+                 hand; pages and searches take turns, so that answers are read anew when those kept are too old
     past         the simulated past of `make up`, 500 pairs for 90 days, into a database of its own
     wci          the warning statistics over 1,000,000 warnings and 10,000 outcomes
 
@@ -19,15 +20,21 @@ import itertools
 import json
 import os
 import statistics as figures
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import cycle
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import uvicorn
+from fastapi import FastAPI, Response
 from sqlalchemy import text
 
 from core.db.engine import Bounds, Database, driver_of
@@ -46,9 +53,9 @@ from indexer.venues.scan_venue import BUFFER_ROWS
 from indexer.venues.scanner import Scanner, ScannerStore
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
-from tests.bench import market_http
-from tests.bench.alternating import migrated, served
-from tests.bench.api import Place, place
+from scripts._ports import free_port
+from tests.bench.load import caller, p99_ratio, seconds_of
+from tests.bench.place import KEY, Place, a_database, folder, place, running, url_of, vacuum
 from tests.market_rows import add_rollups
 
 LISTINGS: Final = 6_050  # of which some are delisted by the script, or have no book now and then
@@ -57,6 +64,7 @@ WARNINGS, OUTCOMES = 1_000_000, 10_000
 ROUNDS: Final = 7
 RESEARCH_DAYS: Final = 90
 SEARCHES: Final = 16
+RESEARCH_CALLS: Final = 520  # the first of which warm up
 WARM_UP: Final = 2  # minutes: the first has its first half missing, and the markets to learn
 POLL_S: Final = 50  # of a minute: it is scanned by then
 
@@ -219,7 +227,7 @@ def scan(database: Database, minutes: int) -> dict[str, float]:
     """
     scanner = Scanner(
         database=database,
-        leadership=Leadership(_url(database), "scanner", "bench"),
+        leadership=Leadership(url_of(database), "scanner", "bench"),
         watchdog=Watchdog(120),
         clock=now_utc,
         venues=lambda store: venues_of(world()),
@@ -257,24 +265,44 @@ def _scanned(database: Database, minute: datetime) -> tuple[int, int, float, int
 
 def http(where: Place, database: Database) -> dict[str, Any]:
     """What reads cost of the market that was scanned."""
-    made = where.post("/auth/agent/connect", {"agent_name": "bench"})
-    research = _target(database, int(made["user_id"]))
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("vacuum analyze listing_state, snap_2h, asset_state"))
-        tokens = connection.scalars(
+    (agent,) = where.agents(1)
+    research = _target(database, agent.id)
+    vacuum(database, "listing_state, snap_2h, asset_state")
+    with database.read() as session:
+        tokens = session.scalars(
             text("select distinct token from listing_state order by token limit :n"),
             {"n": SEARCHES},
         ).all()
-    found: dict[str, Any] = {
-        "board_p99_ratio": market_http.ratio(where, market_http.BOARDS),
-        "search_p99_ratio": market_http.ratio(
-            where, [f"/tokens/search?q={token}" for token in tokens]
-        ),
+    boards = [f"/board?limit=200&offset={200 * page}" for page in range(8)]
+    keyed = caller(where.port, {KEY: agent.key})
+    times = [seconds_of(partial(keyed, research)) for _ in range(RESEARCH_CALLS)][20:]
+    return {
+        "board_p99_ratio": http_ratio(where, boards),
+        "search_p99_ratio": http_ratio(where, [f"/tokens/search?q={one}" for one in tokens]),
+        "research_p99_ms": round(1_000 * figures.quantiles(times, n=100)[98], 1),
     }
-    keyed = market_http.caller(where.product_port, {"X-SVC-User-Key": str(made["api_key"])})
-    market_http.timed_ms(keyed, [research] * 20)
-    times = market_http.timed_ms(keyed, [research] * market_http.RESEARCH_CALLS)
-    return found | {"research_p99_ms": round(figures.quantiles(times, n=100)[98], 1)}
+
+
+def http_ratio(where: Place, paths: Sequence[str]) -> float:
+    ours, turns, theirs = caller(where.port), cycle(paths), cycle(range(len(paths)))
+    with folder() as bytes_:
+        for number, path in enumerate(paths):
+            (bytes_ / str(number)).write_bytes(ours(path))
+        port = free_port()
+        with running(port, {}, "tests.bench.market", str(port), str(bytes_)):
+            bare = caller(port)
+            return p99_ratio(lambda: bare(f"/bare/{next(theirs)}"), lambda: ours(next(turns)))
+
+
+def serve(port: int, bytes_: Path) -> None:
+    """The bare routes, in a process of their own."""
+    app, bodies = FastAPI(), {int(one.name): one.read_bytes() for one in bytes_.iterdir()}
+
+    @app.get("/bare/{number}")
+    def bare(number: int) -> Response:
+        return Response(bodies[number], media_type="application/json")
+
+    uvicorn.run(app, port=port, log_config=None, access_log=False)
 
 
 def _target(database: Database, account_id: int) -> str:
@@ -298,12 +326,10 @@ def _target(database: Database, account_id: int) -> str:
 
 def past_s() -> float:
     """The import as `make up` has it: on a thread, of a process that scans nothing yet."""
-    with served() as server, migrated(server, "past") as database:
+    with a_database() as database, ThreadPoolExecutor(1) as thread:
         store = ScannerStore(database, lambda session: None)
-        with ThreadPoolExecutor(1) as thread:
-            began = time.perf_counter()
-            thread.submit(chosen.made, [chosen.SIM], PAST_LISTINGS, store, now_utc).result()
-            return time.perf_counter() - began
+        made = partial(chosen.made, [chosen.SIM], PAST_LISTINGS, store, now_utc)
+        return seconds_of(lambda: thread.submit(made).result())
 
 
 def wci_s(database: Database) -> float:
@@ -313,14 +339,8 @@ def wci_s(database: Database) -> float:
         session.execute(text("set local statement_timeout = '300s'"))
         session.execute(_WARNINGS, {"n": WARNINGS, "first": first})
         session.execute(_OUTCOMES, {"n": OUTCOMES, "first": first})
-    began = time.perf_counter()
     with database.read() as session:
-        statistics.wci_of(statistics.wci_rows(session), now_utc())
-    return time.perf_counter() - began
-
-
-def _url(database: Database) -> str:
-    return database.engine.url.render_as_string(hide_password=False)
+        return seconds_of(lambda: statistics.wci_of(statistics.wci_rows(session), now_utc()))
 
 
 def main() -> None:
@@ -334,13 +354,8 @@ def main() -> None:
         try:
             with cpu("books: from the venue's answer to a queryable row"):
                 rate, batches = asyncio.run(books(database, minute))
-            print(f"    {rate:,.0f} a second")
             with cpu("ingest: measured rows to queryable rows, beside a bare COPY"):
                 rows = ingest(database, batches, minute)
-            print(
-                f"    {rows.stored:,.0f} rows a second into the series, {rows.shown:,.0f} shown as well, "
-                f"{rows.bare:,.0f} by a bare COPY"
-            )
             found |= {
                 "ingest_ratio": round(rows.stored / rows.bare, 3),
                 "shown_ratio": round(rows.shown / rows.bare, 3),
@@ -361,4 +376,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        serve(int(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        main()

@@ -22,13 +22,12 @@ from typing import Any
 import structlog
 
 from core.chain.nodes import Nodes
-from core.db import embedded, migrate
-from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate import record as mandate_record
 from core.mandate.chain.calldata import VaultCall, execute_batch
 from core.mandate.queries import find_mandate
 from core.mandate.venues import test_venue
+from tests.bench.place import a_database, url_of
 from tests.bench.workload import FINAL_AFTER
 from tests.integration.chain_fixtures import ROOT, USDC, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
@@ -53,19 +52,15 @@ FRAME = 3  # rows beside the actions: signed, created, funded
 
 
 @contextmanager
-def following(folder: Path) -> Iterator[Follower]:
-    anvil = start_anvil()
-    server = embedded.start(folder / "postgres")
-    migrate.upgrade(server.url)
-    database, leadership = Database(server.url), Leadership(server.url, "indexer", "bench")
-    leadership.try_take(datetime.now(UTC))
-    try:
-        yield Follower(deploy_contracts(anvil), database, leadership)
-    finally:
-        leadership.release()
-        database.close()
-        server.stop()
-        anvil.stop()
+def following() -> Iterator[Follower]:
+    with a_database() as database:
+        anvil, leadership = start_anvil(), Leadership(url_of(database), "indexer", "bench")
+        leadership.try_take(datetime.now(UTC))
+        try:
+            yield Follower(deploy_contracts(anvil), database, leadership)
+        finally:
+            leadership.release()
+            anvil.stop()
 
 
 def work(follower: Follower, rows: int) -> Issued:
@@ -152,7 +147,7 @@ def main(rows: int) -> None:
         processors=[structlog.processors.JSONRenderer()],
         logger_factory=structlog.ReturnLoggerFactory(),
     )
-    with TemporaryDirectory() as name, following(Path(name)) as follower:
+    with TemporaryDirectory() as name, following() as follower:
         path, url = Path(name) / "record.ndjson", follower.deployed.anvil.url
         began = time.monotonic()
         mandate = work(follower, rows)
