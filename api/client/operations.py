@@ -1260,7 +1260,7 @@ class GalleryRecordStrip(TypedDict):
     limits: GalleryStripLimits | None
     work: GalleryStripWork | None
     sources: GalleryStripSources
-    paper: None
+    paper: str | None  # always null, as the note says
     paper_note: str
     simulated: NotRequired[
         Literal[True] | None
@@ -1370,7 +1370,7 @@ class HallHallRow(TypedDict):
     floor_stops: int
     self_stops: int
     violations: int
-    operator_stake_usdc: None
+    operator_stake_usdc: str | None  # always null, as the reason says
     operator_stake_reason: str
     self_reported: HallHallSelfReported
     simulated: NotRequired[
@@ -1434,7 +1434,7 @@ class HallRecordStrip(TypedDict):
     limits: HallStripLimits | None
     work: HallStripWork | None
     sources: HallStripSources
-    paper: None
+    paper: str | None  # always null, as the note says
     paper_note: str
     simulated: NotRequired[
         Literal[True] | None
@@ -3186,7 +3186,7 @@ class RecordsRecordStrip(TypedDict):
     limits: RecordsStripLimits | None
     work: RecordsStripWork | None
     sources: RecordsStripSources
-    paper: None
+    paper: str | None  # always null, as the note says
     paper_note: str
     simulated: NotRequired[
         Literal[True] | None
