@@ -21,7 +21,7 @@ from core.db import migrate
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
-from scripts._cluster import Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.load import Callers, Writer, twice
 from tests.integration.chain_fixtures import (
     USDC,
