@@ -139,7 +139,7 @@ up: $(DEMO_READY) .build/pdf.ready ## the whole stack until Ctrl-C: chain, datab
 	@$(CLI) up
 
 seed-world: .venv/.demo ### load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
-	@$(PY) -m scripts.seed_world
+	@$(PY) -m tests.world.seed
 
 cluster: .venv/.demo .build/cluster.ready ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
 	@$(PY) -m tests.cluster.cluster
@@ -166,7 +166,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) scripts/export_abis.py --check
 	@$(PY) -m scripts.export_web --check
 	@$(PY) -m scripts.build_exit --check
-	@.venv-audit/bin/python scripts/slither_check.py
+	@.venv-audit/bin/python tests/contracts/slither_check.py
 	@.venv-audit/bin/hadolint Containerfile
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check
@@ -175,7 +175,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) -m scripts.vendor_web --check
 	@node_modules/.bin/tsc -p api/web
 	@node_modules/.bin/biome check --error-on-warnings api/web
-	@$(PY) -m scripts.gas --check
+	@$(PY) -m tests.contracts.gas.measure --check
 	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py
 
 format: setup ### format Python and Solidity
@@ -217,20 +217,20 @@ coverage: build ### run the tests of `make test` that run Python, print lines an
 # Gas tests, invariants and proofs are left out: forge's coverage build has the optimizer off and its own instruments.
 coverage-contracts: build ### hold the branch coverage of vault, factory and reserve token at 100 %
 	@$(FORGE) coverage --report lcov --report-file .build/lcov.info --no-match-path 'tests/contracts/{gas,invariants,proofs}/*' >.build/coverage.log 2>&1 || { tail -n 50 .build/coverage.log; exit 1; }
-	@awk -F '[:,]' -f scripts/branches.awk .build/lcov.info
+	@awk -F '[:,]' -f tests/contracts/branches.awk .build/lcov.info
 
 prove: node_modules/.ready .venv-audit/.ready ### prove cap, solvency and price with Halmos, or MATCH=part of a name
-	@$(PY) -m scripts.prove --match "$(MATCH)"
+	@$(PY) -m tests.contracts.proofs.prove --match "$(MATCH)"
 
 gas: build ### measure the contracts' gas and write the table of docs/gas.md
-	@$(PY) -m scripts.gas
+	@$(PY) -m tests.contracts.gas.measure
 
 mutants: node_modules/.ready .venv/.ready ### prove that the tests notice: each named defect in the contracts must fail one
-	@$(PY) -m scripts.mutants contracts
-	@$(PY) -m scripts.mutants sequences
+	@$(PY) -m tests.mutants.judge contracts
+	@$(PY) -m tests.mutants.judge sequences
 
 mutants-python: build $(if $(TESTS),.build/browser.ready) ### prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against the test that each names, or TESTS; goes on where it was interrupted
-	@$(PY) -m scripts.mutants python $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
+	@$(PY) -m tests.mutants.judge python $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund ## every figure of speed, beside a bound measured in the same run
 

@@ -2,7 +2,7 @@
 Python rules).
 """
 
-from scripts.mutants import ROOT, PlaceIsGoneError, python_rows, wrong_source
+from tests.mutants.judge import ROOT, PlaceIsGoneError, python_rows, wrong_source
 
 ROWS = [row for row in python_rows() if not row["struck"]]
 

@@ -182,7 +182,7 @@ class Service:
 
     def rescanned(self) -> str:
         """What a rescan of the chain finds that the record has not, or has twice; nobody may lead."""
-        done = ran("scripts.rebuild", env=os.environ | self.settings)
+        done = ran("indexer.rebuild", env=os.environ | self.settings)
         return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

@@ -26,9 +26,9 @@ from core.mandate.tables import Mandate, MandateEvent
 from core.mining import queries as mining
 from core.mining.tables import MiningFact
 from core.published.queries import published
-from scripts._world import Place
-from scripts.seed_world import seed
 from tests.integration.core.rows import add_mandate, note, signed
+from tests.world.mandates import Place
+from tests.world.seed import seed
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))

@@ -1,4 +1,4 @@
-"""Measure the gas of the named workloads: `python -m scripts.gas [--check]`.
+"""Measure the gas of the named workloads: `python -m tests.contracts.gas.measure [--check]`.
 
 The workloads are forge tests in tests/contracts/gas. They run under `isolate`, where each call of a
 test is a transaction of its own; the figure is the gas of that whole transaction: intrinsic cost
@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
 PAGE = ROOT / "docs" / "gas.md"
 ROW = re.compile(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+|-) \|", re.MULTILINE)

@@ -1,8 +1,8 @@
 """Prove that the tests notice defects: `make mutants`, `make mutants-python`.
 
-    python -m scripts.mutants contracts [NAME ...]   a unit test or an attack must notice each defect
-    python -m scripts.mutants sequences [NAME ...]   the invariants alone must, with nine of ten seeds
-    python -m scripts.mutants python [NAME ...]      the test that a row names must
+    python -m tests.mutants.judge contracts [NAME ...]   a unit test or an attack must notice each defect
+    python -m tests.mutants.judge sequences [NAME ...]   the invariants alone must, with nine of ten seeds
+    python -m tests.mutants.judge python [NAME ...]      the test that a row names must
         --part 3/10              every tenth defect, from the third
         --tests "tests/unit"     these tests must, in place of the one that the row names
 
@@ -37,7 +37,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
 CONTRACT_TESTS = ROOT / "tests" / "contracts"
 CONTRACT_TABLE = CONTRACT_TESTS / "mutants.toml"
