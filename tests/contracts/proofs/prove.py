@@ -1,4 +1,4 @@
-"""Prove cap, solvency and price: `python -m scripts.prove [--match TEXT] [--workers N]`.
+"""Prove cap, solvency and price: `python -m tests.contracts.proofs.prove [--match TEXT] [--workers N]`.
 
 Runs every `check_*` of tests/contracts/proofs through Halmos, and every lemma of the .smt2 files
 there through z3. The run fails unless each is proven in full, within its bounds of loops and time,
@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-PROOFS = ROOT / "tests" / "contracts" / "proofs"
+PROOFS = Path(__file__).resolve().parent
+ROOT = PROOFS.parents[2]
 FORGE = ROOT / "node_modules" / ".bin" / "forge-native"
 TOOLS = ROOT / ".venv-audit" / "bin"
 WORK = ROOT / ".build" / "halmos"

@@ -1,5 +1,7 @@
 """A database of three nodes on this machine: etcd, Patroni and Postgres of each, HAProxy and PgBouncer
-in front, from Debian's packages and the files of docs/operations/cluster/.
+in front, from Debian's packages and the files of docs/operations/cluster/. `make cluster` runs it until
+Ctrl-C: empty each time, in CLUSTER_DIR (/var/tmp/mandate-cluster), at the addresses of CLUSTER_NETWORK
+(127.28.0), and migrated; it prints the settings of the processes.
 
 Each node has an address of its own in 127.0.0.0/8, with the ports of a real one. As root, all run
 as the user postgres, since Postgres refuses root, and each node in a group of its own: by it a
@@ -17,6 +19,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -28,17 +31,10 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from scripts._processes import ENDS_WITH_PARENT, ROOT
+from core.db import migrate
+from scripts._processes import ENDS_WITH_PARENT, ROOT, be_interrupted_by_signals
 
 TEMPLATES = ROOT / "docs" / "operations" / "cluster"
-PACKAGES = {
-    "etcd": "etcd-server",
-    "patroni": "patroni",
-    "haproxy": "haproxy",
-    "pgbouncer": "pgbouncer",
-    "curl": "curl",  # the last two are the tests': a machine that is cut off, and asked
-    "iptables": "iptables",
-}
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 ACCOUNT = "postgres"
 NODES = (1, 2, 3)
@@ -52,44 +48,6 @@ LOOK_S = 0.2
 
 class ClusterError(Exception):
     """The cluster cannot run; the message says what to do."""
-
-
-def missing_packages() -> list[str]:
-    """Debian's packages that are not here."""
-    found = [name for tool, name in PACKAGES.items() if _found(tool) is None]
-    if not Path("/usr/lib/python3/dist-packages/etcd").exists():
-        found.append("python3-etcd")
-    return found + ([] if (POSTGRES / "postgres").exists() else ["postgresql-15"])
-
-
-def install() -> None:
-    """What is missing, as root; nothing that it brings starts by itself.
-
-    Errors: ClusterError that says what to install.
-    """
-    if not (missing := missing_packages()):
-        return
-    command = f"apt-get install --no-install-recommends {' '.join(missing)}"
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise ClusterError(f"install Debian's packages first, as root: {command}")
-    policy = Path("/usr/sbin/policy-rc.d")
-    is_ours = not policy.exists()
-    if is_ours:  # what dpkg asks before it starts a service: no
-        policy.write_text("#!/bin/sh\nexit 101\n")
-        policy.chmod(0o755)
-    try:
-        done = subprocess.run(
-            ["apt-get", "install", "--yes", "--no-install-recommends", *missing],
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    finally:
-        if is_ours:
-            policy.unlink()
-    if done.returncode != 0:
-        raise ClusterError(f"{command} failed: {done.stderr[-500:]}")
 
 
 def _found(name: str) -> str | None:
@@ -301,7 +259,6 @@ class Cluster:
 
     def start(self) -> None:
         """Errors: ClusterError."""
-        install()
         if (taken := _taken(self.network)) is not None:
             raise ClusterError(f"{taken} is in use by another program: set CLUSTER_NETWORK")
         account = pwd.getpwnam(ACCOUNT) if os.geteuid() == 0 else None
@@ -485,3 +442,33 @@ def _give(folder: Path, uid: int | None, gid: int) -> None:
     if uid is not None:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, uid, gid)
+
+
+def main() -> None:
+    be_interrupted_by_signals()
+    cluster = Cluster(
+        Path(os.environ.get("CLUSTER_DIR") or "/var/tmp/mandate-cluster"),
+        os.environ.get("CLUSTER_NETWORK") or "127.28.0",
+        say=lambda line: print(line, flush=True),
+    )
+    try:
+        cluster.start()
+        migrate.upgrade(cluster.url)
+        print(f"DATABASE_URL={cluster.url}")
+        print(f"DATABASE_POOLED_URL={cluster.pooled_url}   # the API alone")
+        print(f"DATABASE_READ_URL={cluster.read_url}   # the API alone")
+        print("running until Ctrl-C", flush=True)
+        while True:
+            time.sleep(1)
+            cluster.tend()
+    except KeyboardInterrupt:
+        print("stopped")
+    except ClusterError as error:
+        sys.exit(f"make cluster: {error}")
+    finally:
+        if cluster.nodes:
+            cluster.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """Write tests/vectors/mandate_terms.json: the golden vectors of what a wallet signs.
 
-`python -m scripts.make_vectors`
+`python -m tests.vectors.mandate_terms`
 
 The file is deterministic. Python, Solidity and a JavaScript wallet library each compute the same
 digests from it (docs/testing.md), so a change here has to be meant in all three.
@@ -30,7 +30,7 @@ from core.mandate.rules.terms import (
     rules_to_json,
 )
 
-FILE = Path(__file__).resolve().parent.parent / "tests" / "vectors" / "mandate_terms.json"
+FILE = Path(__file__).resolve().with_suffix(".json")
 # anvil's second account: everybody knows this key.
 OWNER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 OWNER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

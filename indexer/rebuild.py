@@ -1,8 +1,8 @@
-"""`python -m scripts.rebuild`: hold every vault's logs against its own hash of them again, from its
+"""`python -m indexer.rebuild`: hold every vault's logs against its own hash of them again, from its
 terms' digest on, and put right what differs when told so.
 
-    python -m scripts.rebuild              compare; nothing is changed. Exit 0: all are proven, 1: some are not, 2: refused
-    python -m scripts.rebuild --accept     as above, and ask every node for the logs of those that are not
+    python -m indexer.rebuild              compare; nothing is changed. Exit 0: all are proven, 1: some are not, 2: refused
+    python -m indexer.rebuild --accept     as above, and ask every node for the logs of those that are not
 
 Stop the indexer first. Killed halfway, the next start begins again, and what was proven until then
 stays so. Needs a node with the state of the record's last block: start it while the indexer has just

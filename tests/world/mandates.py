@@ -76,7 +76,7 @@ def world(
     span = days // MANDATES_OF_ONE
     for agent in range(agents):
         for turn in range(MANDATES_OF_ONE):
-            luck = random.Random(f"{seed} {agent} {turn}")  # noqa: S311 (a story, no secret)
+            luck = random.Random(f"{seed} {agent} {turn}")
             began = now - timedelta(days=span * (MANDATES_OF_ONE - turn))
             yield _Life(place, agent, turn, began, span, luck).told(now)
 

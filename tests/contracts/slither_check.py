@@ -23,8 +23,8 @@ from slither.slithir import convert  # type: ignore[import-not-found]
 from slither.slithir.operations import Binary, BinaryType  # type: ignore[import-not-found]
 from slither.slithir.variables import Constant  # type: ignore[import-not-found]
 
-ROOT = Path(__file__).resolve().parents[1]
-EXPLANATIONS = ROOT / "tests" / "contracts" / "slither.json"
+ROOT = Path(__file__).resolve().parents[2]
+EXPLANATIONS = Path(__file__).with_name("slither.json")
 WORK = ROOT / ".build" / "audit"
 STAMP = WORK / "slither.stamp"
 

@@ -1,4 +1,4 @@
-"""Is a database what it says it is, and what the chain says? `python -m scripts.check_record`, after
+"""Is a database what it says it is, and what the chain says? `python -m indexer.check_record`, after
 a restore and whenever in doubt.
 
     ledgers     every hash chain from its first row, its head and what follows from it
@@ -32,6 +32,7 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditHead
 from core.db.engine import Bounds, Database
 from core.errors import OutsideError
+from core.findings import PartFinding, right, wrong
 from core.fund.ledger import writer as signal_ledger
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
@@ -43,7 +44,6 @@ from core.startup import read_settings, refusals
 from core.transfers import reports as transfer_reports
 from core.transfers.tables import TransferHead
 from indexer.chain.auditor import sums_faults
-from scripts._findings import PartFinding, right, wrong
 
 RIGHT, FAULTS, REFUSED = 0, 1, 2
 MOST_TOLD = 5  # faults of a part: the first ones say enough
@@ -190,7 +190,7 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
     if faults:
         return wrong(
             what,
-            f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. See `python -m scripts.rebuild`",
+            f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. See `python -m indexer.rebuild`",
         )
     return right(
         what, f"cash and totals of {compared:,} vaults are the chain's at block {at.number}"

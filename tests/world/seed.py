@@ -1,7 +1,7 @@
 """Load a simulated world into the stack of `make up`, and nowhere else: `make seed-world`.
 
 50 agents, 200 mandates and a year of their ledgers, by COPY and in one transaction, with what they
-offer, submit and say (scripts/_world_work.py). Every answer about them says that they are simulated.
+offer, submit and say (tests/world/work.py). Every answer about them says that they are simulated.
 No step has a bound of time: a slow machine only takes longer. What is refused, before anything is written: no stack.json, a
 node that is not anvil on this machine, an API on another machine or not ready, a second world.
 """
@@ -24,8 +24,8 @@ from core.identity.names import SIMULATED
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.tables import Mandate
-from scripts._world import AGENTS, DAYS, Place, SimulatedMandate, world
-from scripts._world_work import BASES, add_work
+from tests.world.mandates import AGENTS, DAYS, Place, SimulatedMandate, world
+from tests.world.work import BASES, add_work
 
 UNBOUNDED = Bounds(connect_s=60, statement_s=0, lock_s=0, idle_in_transaction_s=0)
 ANSWER_S = 60.0
