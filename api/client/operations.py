@@ -3928,7 +3928,7 @@ class StatsStatsSummary(TypedDict):
     computed_at: str | None
     grade_version: str
     wci_definition_version: str
-    data_source: list[str]  # live, replay, simulated
+    data_source: list[str]  # live, simulated
     simulated: NotRequired[Literal[True] | None]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Select, literal_column, select
 from sqlalchemy.orm import Session
 
-from core.market.rules.wci_figures import SUBJECT
+from core.market.rules.wci import SUBJECT
 from core.market.tables import (
     MarketAsset,
     MarketListing,

@@ -256,7 +256,6 @@ class VenueScan:
                         min(batch.measures.bid_2_usd[place], batch.measures.ask_2_usd[place])
                     ),
                     usd_per_quote=rate.usd_per_quote,
-                    fx_source=rate.source,
                 )
             )
 
