@@ -43,9 +43,10 @@ from indexer.venues.fx import QuoteRate
 from indexer.venues.port import MarketVenue
 from indexer.venues.scan_books import BesideBooks, ScannedListing
 from indexer.venues.scan_venue import BUFFER_ROWS
-from indexer.venues.scanner import Scanner, ScannerStore
+from indexer.venues.scanner import Scanner
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
+from indexer.venues.store import ScannerStore
 from tests.bench import market_http
 from tests.bench.alternating import migrated, served
 from tests.bench.api import Place, place
