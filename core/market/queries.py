@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -57,16 +57,10 @@ class MarketsLearned:
 
 def known_listings(session: Session, exchange: str) -> tuple[KnownListing, ...]:
     """Those that trade, or of which it is unknown."""
-    query = select(
-        MarketListing.listing_id,
-        MarketListing.asset_id,
-        MarketListing.exchange,
-        MarketListing.native_id,
-        MarketListing.native_base,
-        MarketListing.base,
-        MarketListing.quote,
-        MarketListing.status,
-    ).where(MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None))
+    columns = (getattr(MarketListing, one.name) for one in fields(KnownListing))
+    query = select(*columns).where(
+        MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None)
+    )
     return tuple(KnownListing(*row) for row in session.execute(query))
 
 
@@ -177,21 +171,9 @@ def _ours(
 
 
 def _row(listing_id: int, asset_id: int, one: ListedMarket, now: datetime) -> dict[str, Any]:
-    return {
+    return asdict(one) | {
         "listing_id": listing_id,
         "asset_id": asset_id,
-        "exchange": one.exchange,
-        "native_id": one.native_id,
-        "native_base": one.native_base,
-        "native_quote": one.native_quote,
-        "base": one.base,
-        "quote": one.quote,
-        "asset_class": one.asset_class,
-        "status": one.status,
-        "has_st_tag": one.has_st_tag,
-        "has_caution": one.has_caution,
-        "min_size_quote": one.min_size_quote,
-        "listed_at": one.listed_at,
         "first_seen_at": now,
         "seen_at": now,
         "delisted_at": now if one.status is MarketStatus.DELISTED else None,
@@ -254,20 +236,13 @@ def _show(
     names = {(one.base, one.quote): name for name, one in taken.items()}
     turn = states.take_turn(session, now)
     shown = [
-        {
-            "listing_id": row["listing_id"],
-            "asset_id": row["asset_id"],
-            "exchange": row["exchange"],
+        {name: row[name] for name in (*_SHOWN, "listing_id", "exchange", "first_seen_at")}
+        | {
             "token": row["base"],
             "symbol": f"{row['base']}/{row['quote']}",
             "token_id": names[row["base"], row["quote"]],
             "source": source,
             "is_simulated": source is DataSource.SIMULATED,
-            "status": row["status"],
-            "asset_class": row["asset_class"],
-            "has_st_tag": row["has_st_tag"],
-            "has_caution": row["has_caution"],
-            "first_seen_at": row["first_seen_at"],
             "updated_at": turn,
         }
         for row in rows

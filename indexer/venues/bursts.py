@@ -13,18 +13,20 @@ Laws
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+import numpy as np
 import structlog
 
 from core.db.leadership import LeadershipLostError
 from core.market.bursts import UsualMinute
 from core.market.facts import Book
-from core.market.rules.book import judge, judge_time, measure
+from core.market.rules.book import grid_of, judge_time, measure_many
 from core.market.rules.research import (
     BURST_COOLDOWN,
     BURST_SAMPLES,
@@ -91,7 +93,6 @@ class BurstLook:
     spread_bps: float
     depth_usd: float
     usd_per_quote: float
-    fx_source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,10 +354,11 @@ def _moved_bps(before: BurstLook | None, one: BurstLook) -> float | None:
 def _sample(book: Book, look: BurstLook, now: datetime) -> BurstSample | None:
     """None: it cannot be measured."""
     cut = replace(book, bids=book.bids[:LEVELS], asks=book.asks[:LEVELS])
-    if judge(cut) is not None:
-        return None
-    found = measure(cut, look.usd_per_quote, look.fx_source)
-    return BurstSample(now, found.mid, found.spread_bps, min(found.bid_2_usd, found.ask_2_usd))
+    found = measure_many(grid_of([cut]), np.array([look.usd_per_quote]))
+    mid, spread, bid, ask = (
+        float(one[0]) for one in (found.mid, found.spread_bps, found.bid_2_usd, found.ask_2_usd)
+    )
+    return None if math.isnan(mid) else BurstSample(now, mid, spread, min(bid, ask))
 
 
 def _name(error: BaseException) -> str:

@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import Final
 
 from core.market.facts import NetworkStatus
-from core.market.rules.gpa import AssetGrade
 from core.market.rules.grade import WEIGHTS, GradeInputs, GradeScore, Letter
 from core.market.rules.identity import NATIVE, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
@@ -30,6 +29,18 @@ BUCKET_S: Final = 7_200
 class ReportVersion(StrEnum):
     V1 = "v1"
     V2 = "v2"
+
+
+@dataclass(frozen=True, slots=True)
+class AssetGrade:
+    """Of an asset over its venues (docs/market.md#gpa-and-watchlist). All None: none is graded.
+    `venues`: graded ones.
+    """
+
+    grade: Letter | None
+    worst: Letter | None
+    gpa_7d: float | None
+    venues: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +229,10 @@ def _grade(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
 def _parts(score: GradeScore | None, words: Mapping[str, str]) -> tuple[ReportTable, ...]:
     if score is None:
         return ()
-    parts = score.components
-    shown = (parts.depth, parts.spread, parts.slippage, parts.volume, parts.uptime)
     names = ("part_depth", "part_spread", "part_slip", "part_volume", "part_uptime")
     rows = tuple(
         (words[name], _fixed(part, 4, words), f"{weight:.2f}")
-        for name, part, weight in zip(names, shown, WEIGHTS, strict=True)
+        for name, part, weight in zip(names, score.parts, WEIGHTS, strict=True)
     )
     return (ReportTable((words["component"], words["part"], words["weight"]), rows),)
 

@@ -3,8 +3,7 @@
     log price     walk of the market and of the coin     -> per coin
     a pair        price x (1 + its own drift of some bps) x effects, in its quote currency
     its book      LEVELS levels per side at fixed distances beyond half the spread, whose sizes hold
-                  `depth_usd` within 2 % of the touch: one curve, so depth and slip of it have a
-                  closed form, and `ladder` writes the same book level by level
+                  the pair's depth within 2 % of the touch
 
 Rows are pairs, columns are times; a row's values at a time do not depend on which others are asked
 for.
@@ -12,11 +11,12 @@ for.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.market.rules.book import BookGrid
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.sim.noise import Floats, Keys, Seconds, keys_of, mixed, noise, uniform, walk
 from indexer.venues.sim.script import DAY_S, FACTORS, NIGHTLY, SimKnob, script_of
@@ -33,8 +33,6 @@ SHOCK_EVERY_S: Final = 14_400
 _GRID: Final = 0.05 * (np.arange(LEVELS) / (LEVELS - 1)) ** 2  # beyond the touch, of the mid
 _SHARE: Final = np.diff(_GRID, append=2 * _GRID[-1] - _GRID[-2])
 _WEIGHT: Final = (_SHARE / _SHARE[_GRID <= 0.02].sum()).astype(np.float64)  # 1 within 2 %
-_SUM: Final = np.concatenate(([0.0], np.cumsum(_WEIGHT)))
-_SUM_GRID: Final = np.concatenate(([0.0], np.cumsum(_WEIGHT * _GRID)))
 _WALK_S: Final = (5, 30, 180, 1_200, 7_200, 43_200, 259_200, 1_555_200)
 
 
@@ -60,44 +58,6 @@ class SimColumns:
     has_st_tag: Bools
     has_caution: Bools
     shown_levels: NDArray[np.int64]  # (rows, 1)
-
-    @property
-    def is_truncated(self) -> Bools:
-        """The exchange shows fewer levels than there are."""
-        return np.broadcast_to(self.shown_levels < LEVELS, self.mid.shape)
-
-    def depth_usd(self, within: float, *, is_bid: bool) -> Floats:
-        """What stands within that share of the mid on a side, of what the exchange shows."""
-        sign, half = -1.0 if is_bid else 1.0, self.spread_bps / 2e4
-        reach = within + 1e-9 - half
-        levels = np.searchsorted(_GRID, np.maximum(reach, 0.0), side="right")
-        levels = np.where(reach < 0, 0, np.minimum(levels, self.shown_levels))
-        return (self.bid_usd if is_bid else self.ask_usd) * _worth(levels, 1.0 + sign * half, sign)
-
-    def slip_bps(self, size_usd: float, *, is_buy: bool) -> Floats:
-        """What taking that many dollars costs against the mid; NaN where the book ends before."""
-        sign = 1.0 if is_buy else -1.0
-        side, half = (self.ask_usd if is_buy else self.bid_usd), self.spread_bps / 2e4
-        touch = 1.0 + sign * half
-        wanted = size_usd / side
-        level = np.searchsorted(_SUM + sign * _SUM_GRID, wanted / touch, side="left") - 1
-        for _ in range(2):  # the curve bends a little with the spread
-            level = np.clip(level, 0, LEVELS - 1)
-            level += (_worth(level + 1, touch, sign) < wanted).astype(np.int64)
-            level -= (_worth(level, touch, sign) >= wanted).astype(np.int64)
-        level = np.clip(level, 0, LEVELS - 1)
-        rest = wanted - _worth(level, touch, sign)
-        filled = _SUM[level] + rest / (touch + sign * _GRID[level])
-        ends = _worth(np.broadcast_to(self.shown_levels, level.shape), touch, sign) < wanted
-        return np.where(ends, np.nan, sign * 1e4 * (wanted / filled - 1.0))
-
-
-def _worth(levels: NDArray[np.int64], touch: Floats, sign: float) -> Floats:
-    """What the first levels cost, of one dollar within 2 %."""
-    worth = np.take(_SUM, levels, mode="clip")
-    worth *= touch
-    worth += sign * np.take(_SUM_GRID, levels, mode="clip")
-    return np.asarray(worth)
 
 
 def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColumns:
@@ -142,27 +102,27 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
     )
 
 
-@dataclass(frozen=True)
-class Ladder:
-    """Books of the first column, best level first: prices in the quote currency, sizes in the base.
-    (rows, levels)."""
+def ladder(found: SimColumns, levels: int = LEVELS) -> BookGrid:
+    """A book per pair and time, those of a pair together: prices in the quote currency, sizes in the
+    base. What has no book, or shows no such level, is not there.
+    """
 
-    bid_prices: Floats
-    bid_sizes: Floats
-    ask_prices: Floats
-    ask_sizes: Floats
+    def column(values: NDArray[Any]) -> NDArray[Any]:
+        return np.broadcast_to(values, found.mid.shape).reshape(-1, 1)
 
-
-def ladder(found: SimColumns, levels: int) -> Ladder:
-    mid, half = found.mid[:, :1], found.spread_bps[:, :1] / 2e4
-    unit = 1.0 / (mid * found.usd_per_quote[:, :1])  # of the base for a dollar
+    mid: Floats = column(found.mid)
+    half: Floats = column(found.spread_bps / 2e4)
+    is_shown = np.arange(levels) < column(found.shown_levels)
     grid, weight = _GRID[:levels], _WEIGHT[:levels]
-    half = np.where(found.is_crossed[:, :1], -half, half)
-    return Ladder(
-        mid * (1.0 - half - grid),
-        found.bid_usd[:, :1] * unit * weight,
-        mid * (1.0 + half + grid),
-        found.ask_usd[:, :1] * unit * weight,
+    there: Floats = np.where(column(found.has_book) & is_shown[:, : grid.size], mid, np.nan)
+    unit = weight / (there * column(found.usd_per_quote))  # of the base for a dollar
+    half = np.where(column(found.is_crossed), -half, half)
+    return BookGrid(
+        bid_price=there * (1.0 - half - grid),
+        bid_size=column(found.bid_usd) * unit,
+        ask_price=there * (1.0 + half + grid),
+        ask_size=column(found.ask_usd) * unit,
+        is_truncated=np.minimum(column(found.shown_levels), levels)[:, 0] < LEVELS,
     )
 
 

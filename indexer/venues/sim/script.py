@@ -59,6 +59,7 @@ class SimKnob(StrEnum):
 
 
 FACTORS: Final = (SimKnob.PRICE, SimKnob.DEPTH, SimKnob.SPREAD, SimKnob.VOLUME)
+CLOSED: Final = {SimKnob.DEPOSITS_CLOSED: "deposit", SimKnob.WITHDRAWALS_CLOSED: "withdraw"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ class _Writer:
             self.effect(knob, exchange, ticker, day=day, until=until, factor=factor, ramp_days=3)
 
     def halt(self, exchange: str, ticker: str, day: float, until: float | None = None) -> None:
-        for knob in (SimKnob.DEPOSITS_CLOSED, SimKnob.WITHDRAWALS_CLOSED):
+        for knob in CLOSED:
             self.effect(knob, exchange, ticker, day=day, until=until)
 
 

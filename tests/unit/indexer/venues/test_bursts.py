@@ -105,7 +105,6 @@ def look(
         "spread_bps": spread,
         "depth_usd": 100_000.0,
         "usd_per_quote": 1.0,
-        "fx_source": "par",
     }
     return BurstLook(**values | more)  # type: ignore[arg-type]  # the fields of BurstLook
 
