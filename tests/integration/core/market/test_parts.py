@@ -86,5 +86,3 @@ def test_of_a_hundred_thousand_rows__those_are_read_that_are_asked_for(
 
     assert read["Actual Rows"] == 2, what
     assert read["Shared Hit Blocks"] + read["Shared Read Blocks"] < 20, what
-
-
