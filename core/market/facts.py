@@ -115,18 +115,6 @@ class Book:
 
 
 @dataclass(frozen=True, slots=True)
-class Candle:
-    """`at`: its beginning."""
-
-    at: datetime
-    open: float
-    high: float
-    low: float
-    close: float
-    volume_base: float
-
-
-@dataclass(frozen=True, slots=True)
 class VenueNotice:
     """`id`: the venue's own, or a hash of what it said. `native_bases`: those it names."""
 

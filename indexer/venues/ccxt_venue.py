@@ -1,6 +1,6 @@
 """A live exchange behind the port, through ccxt. Keys are optional and only read.
 
-ccxt parses books, tickers and candles; what it does not say of markets, networks and notices is
+ccxt parses books and tickers; what it does not say of markets, networks and notices is
 read from the venue's own rows (quirks/).
 """
 
@@ -26,7 +26,6 @@ from ccxt.base.errors import (
 from core.listings.rules import TICKER_PATTERN
 from core.market.facts import (
     Book,
-    Candle,
     DataSource,
     ListedMarket,
     NetworkStatus,
@@ -39,7 +38,6 @@ from indexer.venues.chains import chain_of, is_own_coin
 from indexer.venues.parsing import (
     UNEXPECTED_SHAPES,
     about_row,
-    candle_of,
     of_rows,
     parsed,
     side_of,
@@ -48,7 +46,6 @@ from indexer.venues.parsing import (
 )
 from indexer.venues.port import (
     MAX_BOOK_BYTES,
-    MAX_CANDLES,
     MAX_FAULTS,
     MAX_LEVELS,
     MAX_MARKETS,
@@ -197,17 +194,6 @@ class CcxtVenue:
         there = [(one, rows[symbol]) for symbol, one in symbols.items() if symbol in rows]
         answer = parsed(there, lambda one: self._book(one[0], one[1], limit), lambda one: one[0])
         return Parsed(answer.values, (*missing, *answer.faults))
-
-    async def candles(self, native_id: str, since: datetime, limit: int) -> Parsed[Candle] | None:
-        if not self._quirks.has_candles:
-            return None
-        symbol = await self._symbol(native_id)
-        since_ms, most = int(since.timestamp() * 1_000), min(limit, MAX_CANDLES)
-        found = await self._call(self._client.fetch_ohlcv(symbol, "1m", since_ms, most))
-        answer = parsed(
-            self._listed(found, MAX_CANDLES * 2)[:most], candle_of, lambda one: "candle"
-        )
-        return Parsed(tuple(sorted(answer.values, key=lambda one: one.at)), answer.faults)
 
     async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
         if not self.capabilities.notices:

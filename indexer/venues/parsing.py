@@ -1,10 +1,9 @@
 """Values out of what ccxt parsed: row by row, so that one bad row is its own trouble."""
 
 from collections.abc import Callable, Iterable
-from datetime import UTC
 from typing import Any, Final, TypeVar
 
-from core.market.facts import Candle, VenueFault
+from core.market.facts import VenueFault
 from indexer.venues.port import MAX_FAULTS, MAX_LEVELS, Parsed
 from indexer.venues.reading import (
     Row,
@@ -13,7 +12,6 @@ from indexer.venues.reading import (
     positive_in,
     row_of,
     shortened,
-    time_of_ms,
 )
 
 R = TypeVar("R")
@@ -90,18 +88,6 @@ def side_of(value: object) -> tuple[tuple[float, float], ...]:
             raise RowError("not_a_number", one)
         levels.append((float(price), float(size)))
     return tuple(levels)
-
-
-def candle_of(value: object) -> Candle:
-    if not isinstance(value, list) or len(value) < 6:
-        raise RowError("not_a_candle", value)
-    at, numbers = time_of_ms(value[0]), [number_of(one) for one in value[1:6]]
-    if at is None or any(one is None or one < 0 for one in numbers) or 0 in numbers[:4]:
-        raise RowError("not_a_candle", value)
-    first, high, low, last, volume = (float(one) for one in numbers if one is not None)
-    if not low <= min(first, last) <= max(first, last) <= high:
-        raise RowError("candle_out_of_order", value[0])
-    return Candle(at.astimezone(UTC), first, high, low, last, volume)
 
 
 def volume_of(row: Row) -> float | None:

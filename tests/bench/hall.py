@@ -25,10 +25,10 @@ from core.hall.tables import HallAgent
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow
 from core.mandate.tables import Mandate
-from tests.world import mandates, seed
 from tests.bench import bare
 from tests.bench.api import head, load, place
 from tests.bench.strips import STRIPS, strips_sql, what_if_rows_per_s
+from tests.world import mandates, seed
 
 NOW: Final = datetime(2026, 11, 24, 12, tzinfo=UTC)
 COPIES, DAYS, NEW_ROWS, ROUNDS, CLIENTS, SECONDS = 40, 166, 1_000, 3, 8, 5.0

@@ -107,7 +107,6 @@ class VenueQuirks:
     tells_st_tag: bool = False
     tells_caution: bool = False
     native_keys: tuple[str, str] | None = None  # of its row, where ccxt gives its own names as ids
-    has_candles: bool = True
     watch_levels: int | None = None  # asked of the websocket; None: what it gives
     has_websocket: bool = True
     names_pairs: bool = True  # a market has an id that stays
@@ -125,7 +124,6 @@ class VenueQuirks:
             notices=bool(notices),
             st_tag=self.tells_st_tag,
             caution=self.tells_caution,
-            candles=self.has_candles,
             websocket=self.has_websocket,
             max_book_levels=self.levels[-1],
             books_a_call=self.books_a_call,

@@ -149,7 +149,6 @@ COINONE: Final = VenueQuirks(
     flags=lambda row: MarketFlags(),
     levels=(5, 10, 15, 16),
     books_per_minute=800,
-    has_candles=False,
     names_pairs=False,
     networks=NetworkCall(
         RawCall(

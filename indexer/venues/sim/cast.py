@@ -41,7 +41,6 @@ def _tells(
         notices=True,
         st_tag=st_tag,
         caution=caution,
-        candles=True,
         websocket=True,
         max_book_levels=levels,
         books_a_call=books_a_call,

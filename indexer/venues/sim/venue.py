@@ -10,7 +10,6 @@ import numpy as np
 
 from core.market.facts import (
     Book,
-    Candle,
     DataSource,
     ListedMarket,
     MarketStatus,
@@ -21,7 +20,6 @@ from core.market.facts import (
 )
 from core.market.onchain import CoinFigures
 from indexer.venues.port import (
-    MAX_CANDLES,
     MAX_NOTICES,
     Capabilities,
     Parsed,
@@ -151,36 +149,6 @@ class SimVenue:
                 faults += [VenueFault("no_book", one.native_id) for one in missing]
                 values += self._written(group, found, levels, at, now)
         return Parsed(tuple(values), tuple(faults))
-
-    async def candles(self, native_id: str, since: datetime, limit: int) -> Parsed[Candle] | None:
-        now = self._answering()
-        one = self._known(native_id)
-        first_s = -(-int(since.timestamp()) // 60) * 60
-        ends_s = int(now.timestamp()) // 60 * 60
-        starts = np.arange(first_s, ends_s, 60)[: max(0, min(limit, MAX_CANDLES))]
-        if not starts.size:
-            return Parsed(())
-        at_s = (starts.reshape(-1, 1) + np.array([[0, 15, 30, 45, 59]])).reshape(-1)
-        found = columns(self._world, at_s, np.array([one.row]))
-        mids = found.mid.reshape(-1, 5)
-        volumes = (
-            found.volume_24h_usd.reshape(-1, 5)[:, 0] / found.usd_per_quote.reshape(-1, 5)[:, 0]
-        )
-        has = found.has_book.reshape(-1, 5).all(axis=1)
-        rows = zip(
-            starts.tolist(),
-            mids.tolist(),
-            (volumes / 1_440 / mids[:, 0]).tolist(),
-            has,
-            strict=True,
-        )
-        return Parsed(
-            tuple(
-                Candle(datetime.fromtimestamp(at, UTC), mid[0], max(mid), min(mid), mid[-1], volume)
-                for at, mid, volume, is_there in rows
-                if is_there
-            )
-        )
 
     async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
         now = self._answering()

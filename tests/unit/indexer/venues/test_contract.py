@@ -45,7 +45,6 @@ async def everything(venue: MarketVenue) -> None:
     await venue.networks()
     await venue.tickers()
     await venue.book(native_id, 20)
-    await venue.candles(native_id, NOW - timedelta(minutes=2), 2)
     await venue.notices(NOW - timedelta(days=90))
     await venue.close()
 
@@ -193,30 +192,9 @@ def test_an_unknown_market__is_refused(venue: MarketVenue) -> None:
         asked(venue.book(unknown, 20))
     assert said(refused) == (VenueErrorReason.REFUSED, venue.exchange)
 
-    candles = venue.candles(unknown, NOW - timedelta(minutes=2), 2)
-    if not venue.capabilities.candles:
-        assert asked(candles) is None
-        return
-    with pytest.raises(VenueError) as refused:
-        asked(candles)
-    assert said(refused) == (VenueErrorReason.REFUSED, venue.exchange)
-
 
 def said(refused: pytest.ExceptionInfo[VenueError]) -> tuple[VenueErrorReason, str]:
     return refused.value.reason, refused.value.exchange
-
-
-@of_every_venue
-def test_candles__are_minutes_in_order_or_none_where_the_venue_has_none(venue: MarketVenue) -> None:
-    native_id = a_trading(venue, asked(venue.markets()).values)
-    found = asked(venue.candles(native_id, NOW - timedelta(minutes=2), 2))
-
-    assert (found is not None) == venue.capabilities.candles
-    if found is not None:
-        assert [NOW - one.at for one in found.values] == [
-            timedelta(minutes=2),
-            timedelta(minutes=1),
-        ]
 
 
 @of_every_venue
