@@ -13,7 +13,6 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import typer
 from rich.console import Console
@@ -38,6 +37,7 @@ from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
 from indexer.chain.context import ChainContext
 from indexer.chain.log_proof import LogProof
+from indexer.loop import now_utc
 
 PROVEN, DIFFERS, REFUSED = 0, 1, 2
 ROUNDS_WITHOUT_A_WORD = 5  # of any node
@@ -51,10 +51,6 @@ console = Console(soft_wrap=True)
 
 class RebuildRefusedError(OutsideError):
     """Something stands in the way; the sentence says what to do. Nothing was changed."""
-
-
-def now_utc() -> datetime:
-    return datetime.now(UTC)
 
 
 @app.command()
