@@ -333,6 +333,7 @@ def test_a_vault_that_was_said_to_have_ended__comes_back_when_the_record_calls_i
 ) -> None:
     with stage.database.write() as session:
         add_ended(session, stage.chain.chain_id, [(stage.vault, "stopped")], 1, stage.now())
+        session.scalars(select(Mandate)).one().status = "stopped"
     keeper = stage.keeper()
     keeper.run()
     assert keeper.run().vaults == 0
