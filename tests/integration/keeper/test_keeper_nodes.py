@@ -19,6 +19,7 @@ from core.keeper import views as watched_rows
 from core.keeper.intents import add_ended
 from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
+from core.mandate.tables import Mandate
 from keeper.last_resort import UNKNOWN_S
 from keeper.state import VaultReading
 from keeper.tick import PRESENT_S
