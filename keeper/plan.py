@@ -62,7 +62,8 @@ class Order:
         due, idle = list[WatchedVault](), dict[str, tuple[float, VaultStatus]]()
         for vault in watched:
             seen = self._idle.get(vault.vault)
-            if seen is not None and not vault.is_recorded_at_work and vault.lacks_mark is None:
+            is_awaited = vault.is_recorded_at_work or vault.lacks_mark or vault.recorded_end
+            if seen is not None and not is_awaited:
                 idle[vault.vault] = (seen_at, status) = seen
                 is_over = vault.ends_at is not None and vault.ends_at <= now
                 wait_s = OVER_S if is_over or status in ENDED else UNFUNDED_S

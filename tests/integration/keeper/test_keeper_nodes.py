@@ -19,6 +19,7 @@ from core.keeper import views as watched_rows
 from core.keeper.intents import add_ended
 from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
+from core.mandate.tables import Mandate
 from keeper.last_resort import UNKNOWN_S
 from keeper.state import VaultReading
 from keeper.tick import PRESENT_S
@@ -333,6 +334,7 @@ def test_a_vault_that_was_said_to_have_ended__comes_back_when_the_record_calls_i
 ) -> None:
     with stage.database.write() as session:
         add_ended(session, stage.chain.chain_id, [(stage.vault, "stopped")], 1, stage.now())
+        session.scalars(select(Mandate)).one().status = "stopped"
     keeper = stage.keeper()
     keeper.run()
     assert keeper.run().vaults == 0

@@ -116,12 +116,14 @@ def test_due__never_funded_and_over__is_looked_at_seldom(
     assert place.due(UNFUNDED, at=at) == found
 
 
-def test_due__one_that_ended__is_looked_at_seldom_until_it_lacks_a_mark_or_works() -> None:
+def test_due__one_that_ended__is_looked_at_seldom_until_the_record_asks() -> None:
     place = Place()
     place.saw("unfunded", VaultStatus.STOPPED)
     place.now += OVER_S - 1
     assert place.due(UNFUNDED) == []
     assert place.due(replace(UNFUNDED, lacks_mark=LacksMark.END)) == ["unfunded"]
+    place.saw("unfunded", VaultStatus.STOPPED)
+    assert place.due(replace(UNFUNDED, recorded_end="stopped")) == ["unfunded"]
     place.saw("unfunded", VaultStatus.STOPPED)
     assert place.due(replace(UNFUNDED, is_recorded_at_work=True)) == ["unfunded"]
 
