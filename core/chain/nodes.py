@@ -14,9 +14,8 @@ Laws
 - All answers of a batch are one node's, and so are those within `pinned`.
 - A call waits for at most half of its deadline, which begins again with each part of a batch that
   is answered; no node may use up the time of those that were not asked yet.
-- A node's height never falls below one that it named before, unless its branch is another: a
-  load-balanced URL answers from backends a few blocks apart. What cannot be taken back is
-  asked of `batch_of_others` too.
+- A lower head than one that a node named before says nothing of it: a load-balanced URL answers from
+  backends a few blocks apart. What cannot be taken back is asked of `batch_of_others` too.
 """
 
 import threading
@@ -167,9 +166,9 @@ class Nodes:
         others = [name for name in self.names if name != self.pinned_name]
         return self.batch_of_each(requests, within_s, others, parse)
 
-    def saw(self, name: str, header: BlockHeader) -> BlockHeader:
-        """A node named it as its newest: what is believed of it, this block or a higher one."""
-        return self._named(name).saw(header)
+    def saw(self, name: str, header: BlockHeader) -> None:
+        """A node named it as its newest."""
+        self._named(name).saw(header)
 
     def head_age_s(self, name: str) -> float:
         """Seconds since this node's height last rose, or since the start."""

@@ -150,13 +150,6 @@ class ChainReader:
         )
         return found
 
-    def receipts_of_blocks(
-        self, block_hashes: Sequence[str]
-    ) -> list[tuple[TransactionReceipt, ...] | None]:
-        """As `receipts`, of several blocks in one request."""
-        requests = [("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes]
-        return self.rpc.batch(requests, [results.receipts] * len(requests))
-
     def range_logs(
         self, first: int, last: int, filters: Sequence[Mapping[str, Any]]
     ) -> tuple[list[RawLog], BlockHeader | None]:

@@ -50,10 +50,9 @@ from indexer.chain.fetch import (
     BlockContradictionError,
     BlockUnavailableError,
     FetchedBlock,
-    fetch_blocks,
+    fetch_block,
 )
 from indexer.chain.quarantine import LedgerEntry, Taking
-from indexer.chain.range_size import RangeSize
 
 REVERTS_A_ROUND = 50
 UNKNOWN = "unknown"
@@ -112,7 +111,6 @@ class RevertedCalls:
         self._chain = chain
         self._clock = clock
         self._tries = Counter[str]()  # in vain, by the hash of what is open
-        self._size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
 
     def round(self) -> bool:
         """A few of the blocks that are owed, and REVERTS_A_ROUND calls; whether some blocks are
@@ -154,57 +152,56 @@ class RevertedCalls:
             log.info("reverted call explained", reason=reason, attempted=attempted)
 
     def _scan(self) -> int:
-        """Look up the next blocks that are owed; how many still are.
+        """Look up the next blocks that are owed, up to the first whose receipts do not come; how many
+        are owed after them.
 
-        Receipts that do not come are asked for in smaller steps the next time.
         Errors: BlockUnavailableError, BlockContradictionError, LeadershipLostError; nothing is
         half-done.
         """
-        chain, chain_id, size = self._chain, self._chain.chain_id, self._size
+        chain, chain_id = self._chain, self._chain.chain_id
         with chain.database.read() as session:
             at, until = blocks.cursor(session, REVERTS), blocks.cursor(session, REVERTS_UNTIL)
             if at is None or until is None:
                 return 0
-            last = min(until.number, at.number + size.blocks)
+            last = min(until.number, at.number + BLOCKS_A_STEP)
             since = agents_since(session, chain_id)
             owed = blocks.canonical_blocks(session, chain_id, at.number, last)[::-1]
-        try:
-            fetched = self._fetch(owed)
-        except RpcError as error:
-            size.failed(len(owed))
-            what = "receipts of past blocks did not come"
-            log.warning(what, first=owed[0].number, blocks=len(owed), error=str(error))
+        fetched = self._fetch(owed)
+        if not fetched:
             return 0
-        size.took(len(fetched), sum(len(block.logs) for block in fetched))
 
         def was_agent(number: int, vault: str, sender: str) -> bool:
             return since.get((vault, sender), number + 1) <= number
 
+        to = owed[len(fetched) - 1]
         with chain.database.write() as writing:
             chain.fence(writing)
             for one in fetched:
                 found = reverts_among(one.receipts, partial(was_agent, one.header.number))
                 repository.add_reverts(writing, chain_id, one.header, found)
-            blocks.move_cursor(writing, REVERTS, at, owed[-1], chain.epoch, self._clock())
-            if last == until.number:
+            blocks.move_cursor(writing, REVERTS, at, to, chain.epoch, self._clock())
+            if to.number == until.number:
                 blocks.drop_cursors(writing, [REVERTS, REVERTS_UNTIL])
-        return until.number - last
+        return until.number - to.number
 
     def _fetch(self, owed: Sequence[Cursor]) -> list[FetchedBlock]:
         """From one node, which rests when it lacks them or contradicts itself."""
-        reader, sign = self._chain.reader, self._chain.sign
+        reader, found = self._chain.reader, list[FetchedBlock]()
         with reader.rpc.pinned():
             try:
                 headers = reader.headers([block.number for block in owed])
                 for block, header in zip(owed, headers, strict=True):
                     if header is None or header.hash != block.hash:
                         raise BlockUnavailableError(block.number, block.hash)
-                # of blocks whose receipts do not come whole no log is kept: a call that failed has none
-                some = [header for header in headers if header is not None]
-                return fetch_blocks(reader, some, lambda log: False, sign)
+                    # where receipts do not come whole no log is kept: a call that failed has none
+                    found.append(fetch_block(reader, header, lambda log: False, self._chain.sign))
             except (BlockUnavailableError, BlockContradictionError):
                 reader.rpc.distrust("contradicts")
                 raise
+            except RpcError as error:
+                number = owed[len(found)].number
+                log.warning("receipts of past blocks did not come", first=number, error=str(error))
+        return found
 
 
 def _note(

@@ -86,7 +86,6 @@ READS: dict[str, Read] = {
     "header by hash": lambda reader: reader.header(BLOCK),
     "headers": lambda reader: reader.headers([5]),
     "receipts": lambda reader: reader.receipts(BLOCK),
-    "receipts of blocks": lambda reader: reader.receipts_of_blocks([BLOCK]),
     "receipt": lambda reader: reader.receipt(TX),
     "transaction": lambda reader: reader.transaction(TX),
     "logs of a range": lambda reader: reader.range_logs(5, 5, [{"address": ADDRESS}]),
