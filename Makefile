@@ -283,7 +283,7 @@ soak: build ### the whole stack for MINUTES (60) at RATE (200) calls a second be
 idle: build ### what `make up` costs while nobody uses it: processor over a minute, memory, first ready; the last line has the figures beside their bounds
 	@$(PY) -m tests.bench.idle
 
-figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle: set-up, demo, tests, an idle stack; half an hour of a machine that does nothing else
+figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle,api,keeper: set-up, demo, tests, an idle stack, benches; an hour of a machine that does nothing else
 	@$(PY) -m scripts.figures
 
 screenshots: build .build/browser.ready ### pictures of the console's pages into docs/console: light, dark and at the width of a phone

@@ -2,13 +2,12 @@
 for each who looks at it.
 """
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from core.kept import Kept
+from core.kept import KeptNewest
 
 MOST_BYTES: Final = 15_000_000  # of all pages that are kept, as JSON; a step's note may be long
 _PAGE_BYTES: Final = 1_000
@@ -33,21 +32,6 @@ class PlaceOfSteps:
     limit: int
 
 
-class KeptSteps:
-    """Of each page its newest version alone, so that a ledger which grows leaves none behind."""
-
+class KeptSteps(KeptNewest[PlaceOfSteps, StepsPage]):
     def __init__(self, most: int = MOST_BYTES) -> None:
-        self._pages = Kept[PlaceOfSteps, tuple[Hashable, StepsPage]](most, _bytes_of)
-
-    def page_of(
-        self, place: PlaceOfSteps, version: Hashable, make: Callable[[], StepsPage]
-    ) -> StepsPage:
-        """`version`: of all that the page is made of."""
-        known = self._pages.find(place)
-        if known is None or known[0] != version:
-            self._pages.keep(place, known := (version, make()))
-        return known[1]
-
-
-def _bytes_of(kept: tuple[Hashable, StepsPage]) -> int:
-    return _PAGE_BYTES + len(msgspec.json.encode(kept[1].steps))
+        super().__init__(most, lambda of: _PAGE_BYTES + len(msgspec.json.encode(of[1].steps)))

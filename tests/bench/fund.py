@@ -33,7 +33,7 @@ from core.identity.tables import Account, ApiKey
 from core.mandate.chain.lens import LENS
 from core.money import UsdcE6
 from scripts._ports import free_port
-from tests.bench.load import request
+from tests.bench.load import Wire, request
 from tests.bench.place import (
     KEY,
     PEPPER,
@@ -119,56 +119,48 @@ def plan_of(seq: int, key: str, address: str) -> bytes:
     return request("POST", f"/fund/signals/{seq}/plan", {KEY: key}, body).encode()
 
 
-async def _answer(
-    reader: asyncio.StreamReader, writing: asyncio.StreamWriter, request: bytes
-) -> None:
+async def charged(wire: Wire, sent: bytes) -> None:
     """Errors: AssertionError for a plan that is not charged."""
-    writing.write(request)
-    head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    body = await reader.readexactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
-    assert head.startswith(b"http/1.1 200"), body
+    status, body = await wire.ask(sent)
+    assert status == 200, body
     assert b'"charged_credits":10' in body, body
 
 
 async def closed_loop(port: int, requests: Sequence[bytes]) -> float:
     """Plans a minute over CONNECTIONS, each with one under way."""
-    waiting, done, ends = iter(requests), 0, time.perf_counter() + SECONDS
+    waiting, begun = iter(requests), time.perf_counter()
 
     async def client() -> int:
-        reader, writing = await asyncio.open_connection("127.0.0.1", port)
-        count = 0
+        wire, count = await Wire.to(port), 0
         for sent in waiting:
-            if time.perf_counter() > ends:
+            if time.perf_counter() > begun + SECONDS:
                 break
-            await _answer(reader, writing, sent)
+            await charged(wire, sent)
             count += 1
-        writing.close()
+        wire.close()
         return count
 
-    begun = time.perf_counter()
     done = sum(await asyncio.gather(*(client() for _ in range(CONNECTIONS))))
     return done * 60 / (time.perf_counter() - begun)
 
 
 async def paced(port: int, requests: Sequence[bytes]) -> list[float]:
     """What each plan waited, from the time that it was due; in seconds."""
-    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    free: asyncio.Queue[Wire] = asyncio.Queue()
     for _ in range(PACED_CONNECTIONS):
-        free.put_nowait(await asyncio.open_connection("127.0.0.1", port))
+        free.put_nowait(await Wire.to(port))
     begins = time.perf_counter() + 0.1
     waited: list[float] = []
 
-    async def one(number: int, request: bytes) -> None:
+    async def one(number: int, sent: bytes) -> None:
         due = begins + number / PACE
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        reader, writing = await free.get()
-        await _answer(reader, writing, request)
+        wire = await free.get()
+        await charged(wire, sent)
         waited.append(time.perf_counter() - due)
-        free.put_nowait((reader, writing))
+        free.put_nowait(wire)
 
-    await asyncio.gather(*(one(number, request) for number, request in enumerate(requests)))
-    while not free.empty():
-        free.get_nowait()[1].close()
+    await asyncio.gather(*(one(number, sent) for number, sent in enumerate(requests)))
     return sorted(waited)
 
 

@@ -1,9 +1,9 @@
 """The one client: callers over raw sockets, so that it is never the slow side.
 
-    python -m tests.bench.load PORT CONNECTIONS SECONDS [A_SECOND] < requests.json
+    python -m tests.bench.load PORT CONNECTIONS SECONDS A_SECOND < requests.json
 
 Connection i sends request i modulo their number, one at a time, again and again: as fast as it is
-answered, or A_SECOND times a second. The last line is one JSON object: requests answered within the
+answered, or A_SECOND times a second (0: the former). The last line is one JSON object: requests answered within the
 seconds, answers by status, percentiles of their latency, and `answered`, those of the warm-up included.
 """
 
@@ -18,7 +18,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from tests.bench.place import ROOT, percentile
@@ -108,6 +107,45 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
+class Wire:
+    """One connection, one request at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def to(cls, port: int, address: str | None = None) -> "Wire":
+        """`address`: of this machine, where it comes from."""
+        source = None if address is None else (address, 0)
+        return cls(*await asyncio.open_connection("127.0.0.1", port, local_addr=source))
+
+    async def ask(self, sent: bytes) -> tuple[int, bytes]:
+        """Status and body. Errors: OSError, IncompleteReadError, ValueError."""
+        try:
+            self._writer.write(sent)
+            head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
+            status, length = int(head[9:12]), _length(head)
+            body = b"" if status in (204, 304) else await self._reader.readexactly(length)
+        except BaseException:
+            self.close()
+            raise
+        if b"\r\nconnection: close" in head:
+            self.close()
+        return status, body
+
+    @property
+    def is_over(self) -> bool:
+        return self._reader.at_eof() or self._writer.is_closing()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _length(head: bytes) -> int:
+    at = head.find(b"\r\ncontent-length:")
+    return 0 if at < 0 else int(head[at + 17 : head.index(b"\r", at + 17)])
+
+
 # The process
 
 
@@ -120,75 +158,45 @@ class Tally:
 
     begins: float
     ends: float
-    pause_s: float = 0.0  # from one request of a connection to its next
+    pause_s: float  # from one request of a connection to its next
     answered: int = 0
     latencies_s: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
 
 
-class Client(asyncio.Protocol):
-    def __init__(self, sent: bytes, tally: Tally, done: asyncio.Future[None]) -> None:
-        self.sent, self.tally, self.done = sent, tally, done
-        self.buffer = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._send()
-
-    def _send(self) -> None:
-        self.sent_at = time.perf_counter()
-        self.transport.write(self.sent)
-
-    def data_received(self, data: bytes) -> None:
-        self.buffer += data
-        end = self.buffer.find(b"\r\n\r\n")
-        if end < 0 or len(self.buffer) < end + 4 + _length(self.buffer[:end]):
-            return
+async def ask_on(port: int, sent: bytes, tally: Tally) -> None:
+    wire, due = await Wire.to(port), time.perf_counter()
+    while due < tally.ends:
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        began = time.perf_counter()
+        status, _ = await wire.ask(sent)
         now = time.perf_counter()
-        self.tally.answered += 1
-        if self.tally.begins <= now < self.tally.ends:
-            self.tally.latencies_s.append(now - self.sent_at)
-            self.tally.statuses[int(self.buffer[9:12])] += 1
-        self.buffer = b""
-        next_at = max(now, self.sent_at + self.tally.pause_s)
-        if next_at >= self.tally.ends:
-            self.transport.close()
-        elif next_at == now:
-            self._send()
-        else:
-            asyncio.get_running_loop().call_later(next_at - now, self._send)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if not self.done.done():
-            self.done.set_result(None)
-
-
-def _length(head: bytes) -> int:
-    """The answer's Content-Length, which every answer has."""
-    lower = head.lower()
-    at = lower.index(b"content-length:") + 15
-    end = lower.find(b"\r\n", at)
-    return int(lower[at : end if end >= 0 else None])
+        tally.answered += 1
+        if tally.begins <= now < tally.ends:
+            tally.latencies_s.append(now - began)
+            tally.statuses[status] += 1
+        due = max(now, began + tally.pause_s)
+        if wire.is_over:
+            wire = await Wire.to(port)
+    wire.close()
 
 
 async def run(
     port: int, connections: int, seconds: float, requests: list[str], a_second: float
 ) -> Tally:
-    loop = asyncio.get_running_loop()
     begins = time.perf_counter() + WARM_S
     tally = Tally(begins, begins + seconds, 1 / a_second if a_second else 0.0)
-    done: list[asyncio.Future[None]] = [loop.create_future() for _ in range(connections)]
-    for index in range(connections):
-        sent = requests[index % len(requests)].encode()
-        await loop.create_connection(partial(Client, sent, tally, done[index]), "127.0.0.1", port)
-    await asyncio.wait_for(asyncio.gather(*done), seconds + 60)
+    asked = (
+        ask_on(port, requests[index % len(requests)].encode(), tally)
+        for index in range(connections)
+    )
+    await asyncio.wait_for(asyncio.gather(*asked), seconds + 60)
     return tally
 
 
 def main() -> None:
-    port, connections, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    a_second = float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
+    port, connections = map(int, sys.argv[1:3])
+    seconds, a_second = map(float, sys.argv[3:])
     tally = asyncio.run(run(port, connections, seconds, json.load(sys.stdin), a_second))
     ordered = sorted(tally.latencies_s)
     found = {

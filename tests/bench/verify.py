@@ -2,8 +2,8 @@
 of the bench's own.
 
 One vault, its agent's batches of 100 buys, the real indexer into a real database, the export that
-the API serves, and then the command as a stranger runs it, in a process of its own. Beside it, as a
-bound: the same receipts fetched and thrown away. The last line is one JSON object.
+the API serves, and then the command as a stranger runs it, in a process of its own. The last line is
+one JSON object.
 """
 
 import json
@@ -21,7 +21,6 @@ from typing import Any
 
 import structlog
 
-from core.chain.nodes import Nodes
 from core.db.leadership import Leadership
 from core.mandate import record as mandate_record
 from core.mandate.chain.calldata import VaultCall, execute_batch
@@ -128,20 +127,6 @@ def checked(path: Path, url: str, factory: str) -> dict[str, Any]:
     return figures | {"peak_mb": peak_kb // 1024}
 
 
-def bare_receipts(path: Path, url: str) -> float:
-    """Seconds to fetch every receipt of the record and look at none."""
-    with path.open() as lines:
-        hashes = {json.loads(line).get("body", {}).get("tx_hash") for line in lines} - {None}
-    wanted, rpc = sorted(hashes), Nodes([url], answer_s=60, deadline_s=90, calls_per_s=1e6)
-    began = time.monotonic()
-    for start in range(0, len(wanted), 32):
-        rpc.batch(
-            [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted[start : start + 32]]
-        )
-    rpc.close()
-    return time.monotonic() - began
-
-
 def main(rows: int) -> None:
     structlog.configure(
         processors=[structlog.processors.JSONRenderer()],
@@ -153,7 +138,6 @@ def main(rows: int) -> None:
         mandate = work(follower, rows)
         print(f"{rows} rows made and followed in {time.monotonic() - began:.0f} s", flush=True)
         exported_s = export(follower, mandate, path)
-        bare_s = bare_receipts(path, url)
         figures = checked(path, url, follower.deployed.contracts["factory"])
     assert figures["rows"] == rows
     print(
@@ -161,14 +145,12 @@ def main(rows: int) -> None:
         f"HTTP requests in {figures['seconds']} s (bound for {ROWS} rows: {MOST_S} s) and "
         f"{figures['peak_mb']} MB at most (bound: {MOST_MB} MB)"
     )
-    print(f"the receipts alone, looked at by nobody: {bare_s:.1f} s")
     result = {
         "verify_rows": rows,
         "verify_s": figures["seconds"],
         "verify_calls": figures["http_requests"],
         "verify_rpc_calls": figures["rpc_calls"],
         "verify_peak_mb": figures["peak_mb"],
-        "bare_receipts_s": round(bare_s, 2),
         "export_s": round(exported_s, 2),
     }
     print(json.dumps(result))

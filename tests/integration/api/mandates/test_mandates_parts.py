@@ -313,7 +313,7 @@ def test_pages_of_steps__are_kept_by_their_size() -> None:
             read.append(number)
             return StepsPage(({"note": "x" * letters},), None)
 
-        return kept.page_of(PlaceOfSteps(number, None, 50), version, made)
+        return kept.of_version(PlaceOfSteps(number, None, 50), version, made)
 
     page(1, 100), page(1, 100), page(2, 20_000), page(2, 20_000)
     assert read == [1, 2, 2]
