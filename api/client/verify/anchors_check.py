@@ -89,11 +89,8 @@ def _check_lines(record: RecordFile, report: Report) -> None:
                 f"here it has {hashes.get(line.seq)}",
             )
         if not _is_proven(public_id, line):
-            report.say(
-                "anchor.proof",
-                line.seq or None,
-                f"epoch {line.post.epoch}: the proof does not give the root {line.post.root}",
-            )
+            text = f"epoch {line.post.epoch}: the proof does not give the root {line.post.root}"
+            report.say("anchor.proof", line.seq or None, text)
         before = line
 
 
@@ -104,11 +101,8 @@ def _check_order(before: AnchorLine, line: AnchorLine, report: Report) -> None:
     elif epoch == before.post.epoch + 1 and line.post.root_before != before.post.root:
         report.say("anchor.post", None, f"epoch {epoch} is on top of another root")
     if line.seq < before.seq:
-        report.say(
-            "anchor.order",
-            line.seq or None,
-            f"epoch {epoch} holds {line.seq} rows, the one before {before.seq}",
-        )
+        text = f"epoch {epoch} holds {line.seq} rows, the one before {before.seq}"
+        report.say("anchor.order", line.seq or None, text)
 
 
 def _is_proven(public_id: str, line: AnchorLine) -> bool:
@@ -331,9 +325,8 @@ def _check_epochs(
         report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")
     for before, after in pairwise(epochs):
         if after != before + 1 and not disowned & {before, after}:
-            report.say(
-                "anchor.missing_epoch", None, f"after epoch {before} the contract has {after}"
-            )
+            text = f"after epoch {before} the contract has {after}"
+            report.say("anchor.missing_epoch", None, text)
     if epoch_end_s(posted.newest + 1) + LATE_S < posted.until_s:
         report.say(
             "anchor.missing_epoch",

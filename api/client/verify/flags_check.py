@@ -120,11 +120,8 @@ class FlagsCheck:
         said = [row.payload[VIOLATION]] if VIOLATION in row.payload else []
         given = [canonical_json([] if flag is None else [flag]) for flag in wanted]
         if canonical_json(said) not in given:
-            self.report.say(
-                "row.flag",
-                row.seq,
-                f"says it broke {_codes(*said)}, it broke {_codes(wanted[0])}",
-            )
+            text = f"says it broke {_codes(*said)}, it broke {_codes(wanted[0])}"
+            self.report.say("row.flag", row.seq, text)
 
     def _judgement(self, row: LedgerRow, state: MandateState) -> Judgement:
         vault = {state.vault_address.lower()} if state.vault_address else set[str]()

@@ -145,9 +145,8 @@ def _first_line(line: dict[str, Any] | None, report: Report) -> dict[str, Any] |
         )
         return None
     if not is_first_line(line):
-        report.say(
-            "format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}"
-        )
+        text = f"line 1 is not the first line of a {FORMAT} of version {VERSION}"
+        report.say("format.first", None, text)
         return None
     return line
 
@@ -173,14 +172,12 @@ def _row(
     if row.seq != seq:
         report.say("chain.seq", seq, f"says seq {row.seq}")
     if row.prev_hash != before:
-        report.say(
-            "chain.prev_hash", seq, f"prev_hash is {row.prev_hash}, the row before has {before}"
-        )
+        text = f"prev_hash is {row.prev_hash}, the row before has {before}"
+        report.say("chain.prev_hash", seq, text)
     computed = row_hash(before, canonical_plain(line["body"]))
     if row.row_hash != computed and row.prev_hash == before:
-        report.say(
-            "chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}"
-        )
+        text = f"row_hash is {row.row_hash}, its content gives {computed}"
+        report.say("chain.row_hash", seq, text)
     return row
 
 
@@ -195,7 +192,6 @@ def _head(
     if head["seq"] != count:
         report.say("head.seq", None, f"the head says {head['seq']} rows, there are {count}")
     if head["row_hash"] != last_hash:
-        report.say(
-            "head.row_hash", None, f"the head says {head['row_hash']}, the last row has {last_hash}"
-        )
+        text = f"the head says {head['row_hash']}, the last row has {last_hash}"
+        report.say("head.row_hash", None, text)
     return found

@@ -60,9 +60,8 @@ class RevertsCheck:
         """Each note of the record whose block is in the chain."""
         for row in filter(is_revert, self.rows.rows):
             if row.block_hash is None or row.block_number is None or row.tx_hash is None:
-                self.report.say(
-                    "row.unproven", row.seq, f"{row.base_key} names no block or transaction"
-                )
+                text = f"{row.base_key} names no block or transaction"
+                self.report.say("row.unproven", row.seq, text)
             elif self.rows.is_canonical(row):
                 outcome = self.rows.outcomes.get(row.tx_hash)
                 if self._happened(row, outcome):
@@ -93,9 +92,8 @@ class RevertsCheck:
             if number > told_until:
                 later += 1
                 continue
-            self.report.say(
-                "revert.left_out", None, f"{sent.tx_hash} in block {number} by {sent.sender}"
-            )
+            text = f"{sent.tx_hash} in block {number} by {sent.sender}"
+            self.report.say("revert.left_out", None, text)
         if later:
             raise UncheckedError(
                 PART,
@@ -183,19 +181,15 @@ class RevertsCheck:
 
     def _happened(self, row: LedgerRow, outcome: TransactionOutcome | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
-            self.report.say(
-                "revert.transaction",
-                row.seq,
-                f"there is no {row.tx_hash} in block {row.block_number}",
-            )
+            text = f"there is no {row.tx_hash} in block {row.block_number}"
+            self.report.say("revert.transaction", row.seq, text)
             return False
         if outcome.status != 0:
             self.report.say("revert.status", row.seq, f"{row.tx_hash} did not fail")
             return False
         if outcome.to != self.vault or not self._is_agent(outcome.sender, outcome.block_number):
-            self.report.say(
-                "revert.parties", row.seq, f"{row.tx_hash} is from {outcome.sender} to {outcome.to}"
-            )
+            text = f"{row.tx_hash} is from {outcome.sender} to {outcome.to}"
+            self.report.say("revert.parties", row.seq, text)
             return False
         return True
 
@@ -254,9 +248,6 @@ class RevertsCheck:
         if data is None:
             self.unexplained += 1
         else:
-            self.report.say(
-                "revert.reason",
-                row.seq,
-                f"the row says {said}, run again it fails with {given}",
-            )
+            text = f"the row says {said}, run again it fails with {given}"
+            self.report.say("revert.reason", row.seq, text)
         return False

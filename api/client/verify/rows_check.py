@@ -83,16 +83,12 @@ class RowsCheck:
         Only the chain's clock is not the service's own.
         """
         if before is not None and row.created_at < before.created_at:
-            self.report.say(
-                "row.written",
-                row.seq,
-                f"at {row.created_at}, row {before.seq} at {before.created_at}",
-            )
+            text = f"at {row.created_at}, row {before.seq} at {before.created_at}"
+            self.report.say("row.written", row.seq, text)
         late = CLOCKS if row.block_hash is not None else timedelta()
         if row.created_at + late < row.occurred_at:
-            self.report.say(
-                "row.written", row.seq, f"at {row.created_at}, it tells of {row.occurred_at}"
-            )
+            text = f"at {row.created_at}, it tells of {row.occurred_at}"
+            self.report.say("row.written", row.seq, text)
 
     def lost(self) -> list[LedgerRow]:
         """Rows that were taken back with their block, which is not in the chain."""
@@ -113,9 +109,8 @@ class RowsCheck:
     def _count(self, row: LedgerRow) -> None:
         before = self.standing.get(row.base_key)
         if before is not None:
-            self.report.say(
-                "row.doubled", row.seq, f"{row.base_key} stands in row {before.seq} already"
-            )
+            text = f"{row.base_key} stands in row {before.seq} already"
+            self.report.say("row.doubled", row.seq, text)
         number = self.incarnations.get(row.base_key, 0 if before is None else 1) + 1
         if number > 1:
             self.incarnations[row.base_key] = number
@@ -128,22 +123,16 @@ class RowsCheck:
             and not self.is_canonical(row)
             and row.seq not in self.reversed_by
         ):
-            self.report.say(
-                "row.orphaned_block",
-                row.seq,
-                f"block {row.block_number} {row.block_hash} is not in the chain",
-            )
+            text = f"block {row.block_number} {row.block_hash} is not in the chain"
+            self.report.say("row.orphaned_block", row.seq, text)
 
     def _in_order(self, row: LedgerRow, last: tuple[int, int]) -> tuple[int, int]:
         if row.seq in self.reversed_by:
             return last
         place = (row.block_number or 0, row.log_index or 0)
         if place < last:
-            self.report.say(
-                "row.order",
-                row.seq,
-                f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}",
-            )
+            text = f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}"
+            self.report.say("row.order", row.seq, text)
         return max(place, last)
 
     # Rows of logs
@@ -172,23 +161,16 @@ class RowsCheck:
         elif outcome.status != 1:
             self.report.say("row.status", row.seq, f"{row.tx_hash} failed")
         elif outcome.block_hash != row.block_hash:
-            self.report.say(
-                "row.place",
-                row.seq,
-                f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}",
-            )
+            text = f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}"
+            self.report.say("row.place", row.seq, text)
         elif (log := outcome.logs.get(-1 if row.log_index is None else row.log_index)) is None:
             self.report.say("row.log_index", row.seq, f"{row.tx_hash} has no log {row.log_index}")
         elif key_of(log) != row.base_key:
-            self.report.say(
-                "row.place", row.seq, f"its key is {row.base_key}, its place {key_of(log)}"
-            )
+            text = f"its key is {row.base_key}, its place {key_of(log)}"
+            self.report.say("row.place", row.seq, text)
         else:
-            self.report.say(
-                "row.foreign_log",
-                row.seq,
-                f"log {log.log_index} is of {log.address} and not of this mandate",
-            )
+            text = f"log {log.log_index} is of {log.address} and not of this mandate"
+            self.report.say("row.foreign_log", row.seq, text)
 
     def _compare(self, row: LedgerRow, wanted: NewRow) -> None:
         """Everything but the cash delta, which depends on the rows before (replay.py)."""
@@ -208,15 +190,11 @@ class RowsCheck:
         }
         for name, (said, given) in pairs.items():
             if said != given:
-                self.report.say(
-                    name, row.seq, f"the row says {_shown(said)}, it must be {_shown(given)}"
-                )
+                text = f"the row says {_shown(said)}, it must be {_shown(given)}"
+                self.report.say(name, row.seq, text)
         if row.payload is not wanted.payload and not has_payload(row, wanted.payload):
-            self.report.say(
-                "row.payload",
-                row.seq,
-                f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}",
-            )
+            text = f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}"
+            self.report.say("row.payload", row.seq, text)
 
     def _left_out(self) -> None:
         """Logs without a row.
@@ -292,17 +270,15 @@ class RowsCheck:
             or target.reverses_id is not None
             or self.standing.get(target.base_key) is not target
         ):
-            self.report.say(
-                "reversal.target", row.seq, f"row {row.reverses_id} is no earlier row that stands"
-            )
+            text = f"row {row.reverses_id} is no earlier row that stands"
+            self.report.say("reversal.target", row.seq, text)
             return
         del self.standing[target.base_key]
         self.incarnations.setdefault(target.base_key, 1)
         mirror = reversal_row(target, row.occurred_at)
         if row.incarnation != target.incarnation or not is_same_row(row, mirror):
-            self.report.say(
-                "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"
-            )
+            text = f"differs from the mirror of row {target.seq}"
+            self.report.say("reversal.content", row.seq, text)
         # it tells of the moment in which it is written, by the service's own clock; after that clock
         # was set back a ledger goes on with its newest row's time
         if not timedelta() <= row.created_at - row.occurred_at <= CLOCKS:
@@ -313,17 +289,11 @@ class RowsCheck:
         if self.is_canonical(target) and self.last_of[target.base_key] > target.seq:
             self.returned.append(target.seq)
         elif self.is_canonical(target):
-            self.report.say(
-                "reversal.without_cause",
-                row.seq,
-                f"block {target.block_number} of row {target.seq} is in the chain",
-            )
+            text = f"block {target.block_number} of row {target.seq} is in the chain"
+            self.report.say("reversal.without_cause", row.seq, text)
         if target.block_hash is None:
-            self.report.say(
-                "reversal.without_cause",
-                row.seq,
-                f"row {target.seq} is of no block that could be lost",
-            )
+            text = f"row {target.seq} is of no block that could be lost"
+            self.report.say("reversal.without_cause", row.seq, text)
 
 
 def _is_note(row: NewRow) -> bool:

@@ -189,11 +189,8 @@ class _Chain:
         signed = [row.seq for row in self.record.rows if row.base_key == "signed"]
         _part(self.report, lambda: self._signed(first.get("signature"), signed, has_vault))
         if has_vault and self.subject.is_paper:
-            self.report.say(
-                "terms.vault",
-                None,
-                f"the record says paper, these terms have a vault at {self.vault}",
-            )
+            text = f"the record says paper, these terms have a vault at {self.vault}"
+            self.report.say("terms.vault", None, text)
         self.has_looked = self.vault is None or self.subject.is_paper
 
     def _factories(self) -> tuple[str, ...]:
@@ -384,11 +381,8 @@ class _Chain:
             return False
         if not self.node.ask("the vault's code", lambda: self.node.reader.code_at(vault, until)):
             return False
-        self.report.say(
-            "row.left_out",
-            None,
-            f"the vault {vault} exists, and the record does not reach back to its creation",
-        )
+        text = f"the vault {vault} exists, and the record does not reach back to its creation"
+        self.report.say("row.left_out", None, text)
         return True
 
     def _reverts(self, checked: RowsCheck, until: int) -> None:
