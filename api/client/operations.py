@@ -4343,7 +4343,7 @@ class TokensGradeWeights(TypedDict):
 class TokensIdentityEdge(TypedDict):
     one: str
     other: str
-    exchanges: list[str]  # who lists both; none: curated
+    exchanges: list[str]  # who lists both
     weak: bool  # one exchange alone says so
     refused: bool  # weak, and would have joined what others stand behind
 

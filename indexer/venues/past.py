@@ -27,8 +27,8 @@ from core.market.rules import grade
 from core.market.rules.book import MeasureGrid, measure_many
 from core.market.rules.grade import GradeColumns, ScoreColumns
 from core.market.rules.notices import TagSighting
-from indexer.venues.fx import PAR
 from indexer.venues.past_warnings import BUCKET_S, PastMarket, warnings_of
+from indexer.venues.scan_books import PAR
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.sim.columns import Rows, SimColumns, columns, ladder
 from indexer.venues.sim.noise import Floats, Seconds
@@ -40,7 +40,6 @@ LOOKS: Final = 2  # of a bucket
 SAMPLE_S: Final = 600
 DAY_S: Final = 86_400
 BUCKETS_A_DAY: Final = 12
-BUCKETS_30_DAYS: Final = 360
 BLOCK: Final = 120  # pairs whose past is at hand at once
 PIECE: Final = 10_000  # books that are measured at once
 
