@@ -73,34 +73,44 @@ def unix_us(value: datetime | None) -> int:
 
 
 def encoded(columns: Sequence[CopyColumn]) -> bytes:
-    """The rows as COPY takes them, header and trailer included."""
+    """The rows as COPY takes them, header and trailer included. Rows that miss a byte of the width
+    stand after those that miss none, which are copied as they are.
+    """
     count = len(columns[0].values)
-    fields = [("count", ">i2")]
+    parts = [("count", ">i2")]
     for place, column in enumerate(columns):
-        fields += [(f"length{place}", ">i4"), (f"value{place}", _kind(column))]
-    rows = np.zeros(count, dtype=np.dtype(fields))
-    is_sent = np.ones((count, rows.itemsize), dtype=np.bool_)
+        parts += [(f"length{place}", ">i4"), (f"value{place}", _kind(column))]
+    rows = np.zeros(count, dtype=np.dtype(parts))
     rows["count"] = len(columns)
+    is_short, cuts = np.zeros(count, dtype=np.bool_), list[tuple[slice, Array]]()
     assert rows.dtype.fields is not None
     for place, column in enumerate(columns):
         kind, at = rows.dtype.fields[f"value{place}"][:2]
         width = kind.itemsize
         lengths = np.full(count, width)
-        if column.texts is None:
+        if width and column.texts is None:
             rows[f"value{place}"] = column.values
-        else:
+        elif width and column.texts is not None:
             padded = [one.ljust(width, b"\0") for one in (*column.texts, b"")]  # the last: of null
             rows[f"value{place}"] = np.array(padded, dtype=kind)[column.values]
             lengths = np.array([*map(len, column.texts), 0])[column.values]
         rows[f"length{place}"] = np.where(column.is_null, -1, lengths)
-        if column.texts is not None or column.is_null.any():
-            kept = np.where(column.is_null, 0, lengths)[:, None]
-            is_sent[:, at : at + width] = np.arange(width) < kept
+        sent = np.where(column.is_null, 0, lengths)
+        if (sent < width).any():
+            is_short |= sent < width
+            cuts.append((slice(at, at + width), sent))
     cells = rows.view(np.uint8).reshape(count, rows.itemsize)
-    return HEADER + (cells.tobytes() if is_sent.all() else cells[is_sent].tobytes()) + TRAILER
+    short = cells[is_short]
+    is_sent = np.ones(short.shape, dtype=np.bool_)
+    for where, sent in cuts:
+        is_sent[:, where] = np.arange(where.stop - where.start) < sent[is_short][:, None]
+    return HEADER + cells[~is_short].tobytes() + short[is_sent].tobytes() + TRAILER
 
 
 def _kind(column: CopyColumn) -> str:
+    """Of a column of nulls alone no byte."""
+    if column.is_null.all():
+        return "V0"
     if column.texts is None:
         return column.values.dtype.str
     return f"V{max(1, *map(len, column.texts), 1)}"

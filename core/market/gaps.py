@@ -1,5 +1,5 @@
-"""Gaps between venues, as they were seen last: the current ones, what changed of them, episodes.
-Nothing here commits.
+"""Gaps between venues, as they were seen last: the current ones, spreads of three venues and more,
+what changed of them (the reel), episodes. Nothing here commits.
 """
 
 from collections import Counter
@@ -149,7 +149,11 @@ def _step_episodes(
     """Actionable gaps begin and go on; one that was seen at or below for five minutes is over."""
     open_ones = select(MarketGapEpisode).where(MarketGapEpisode.ended_at.is_(None))
     going = {(one.buy_id, one.sell_id): one for one in session.scalars(open_ones)}
-    above = {key for key, one in new.items() if _is_above(one.pair)}
+    above = {
+        key
+        for key, one in new.items()
+        if one.pair.is_actionable and one.pair.gross_bps > EPISODE_BPS
+    }
     for key in {*going, *above}:
         row, net_bps = going.get(key), new[key].pair.net_bps[0] if key in new else None
         if row is not None and (over_at := episode_end(row.last_at, now)) is not None:
@@ -161,10 +165,6 @@ def _step_episodes(
             row.last_at = now if key in above else row.last_at
             row.best_net_1k_bps = max(row.best_net_1k_bps, net_bps or row.best_net_1k_bps)
     session.flush()
-
-
-def _is_above(pair: ArbPair) -> bool:
-    return pair.is_actionable and pair.gross_bps > EPISODE_BPS
 
 
 def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
@@ -263,3 +263,34 @@ def figures(session: Session, now: datetime) -> GapFigures:
         )
     ).one()
     return GapFigures(int(hits or 0), float(actionable / looks) if looks else None)
+
+
+def current(
+    session: Session, *, limit: int, asset_id: int | None = None, is_actionable: bool = False
+) -> Sequence[MarketGap]:
+    """The best first, unknown ones last; of an asset, or those alone that are actionable."""
+    query = select(MarketGap)
+    if asset_id is not None:
+        query = query.where(MarketGap.asset_id == asset_id)
+    if is_actionable:
+        query = query.where(MarketGap.is_actionable)
+    ordered = query.order_by(
+        MarketGap.net_1k_bps.desc().nulls_last(), MarketGap.buy_id, MarketGap.sell_id
+    )
+    return session.scalars(ordered.limit(limit)).all()
+
+
+def spreads(session: Session, limit: int) -> Sequence[MarketSpread]:
+    """The most profitable first, unknown ones last."""
+    query = select(MarketSpread).order_by(
+        MarketSpread.profit_usd.desc().nulls_last(), MarketSpread.asset_id
+    )
+    return session.scalars(query.limit(limit)).all()
+
+
+def reel(session: Session, before: int | None, limit: int) -> Sequence[MarketGapChange]:
+    """Changes, the newest first; `before`: an id, exclusive."""
+    query = select(MarketGapChange)
+    if before is not None:
+        query = query.where(MarketGapChange.id < before)
+    return session.scalars(query.order_by(MarketGapChange.id.desc()).limit(limit)).all()

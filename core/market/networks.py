@@ -50,7 +50,7 @@ def learn_networks(
         return NetworksLearned(0, 0, is_partial=True)
     rows, events = list[dict[str, Any]](), list[dict[str, Any]]()
     untold = {
-        key: _untold(was)
+        key: replace(network_status(was), can_deposit=None, can_withdraw=None, withdraw_fee=None)
         for key, was in old.items()
         if key not in new and key[0] in assets and (was.can_deposit, was.can_withdraw) != _UNKNOWN
     }
@@ -68,11 +68,6 @@ def learn_networks(
         locks.own(IN_ORDER).wait(session)  # ids are committed in their order (docs/feeds.md)
         session.execute(insert(MarketTransferEvent), events)
     return NetworksLearned(len(rows), len(events), is_partial=False)
-
-
-def _untold(was: MarketNetwork) -> NetworkStatus:
-    known = network_status(was)
-    return replace(known, can_deposit=None, can_withdraw=None, withdraw_fee=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

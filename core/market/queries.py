@@ -100,12 +100,15 @@ def learn_markets(
     changed = [
         row
         for row in rows
-        if (old := known.get(row["listing_id"])) is not None and _differs(old, row)
+        if (old := known.get(row["listing_id"])) is not None
+        and any(getattr(old, name) != row[name] for name in _SHOWN)
     ]
     _write_listings(session, rows, now)
     _show(session, [*added, *changed], taken, source, now)
     if added:
-        _count_listings(session, len(added))
+        add = insert(MarketCount).values(name=LISTINGS, n=len(added))
+        more = {"n": MarketCount.n + add.excluded.n}
+        session.execute(add.on_conflict_do_update(index_elements=["name"], set_=more))
     here = {row["listing_id"] for row in rows}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
@@ -131,13 +134,6 @@ def ensure_assets(
         session.execute(insert(MarketAssetState), states)
     query = select(MarketAsset.ticker, MarketAsset.id).where(MarketAsset.ticker.in_(wanted))
     return dict(session.execute(query).all())
-
-
-def _count_listings(session: WriteSession, count: int) -> None:
-    add = insert(MarketCount).values(name=LISTINGS, n=count)
-    session.execute(
-        add.on_conflict_do_update(index_elements=["name"], set_={"n": MarketCount.n + count})
-    )
 
 
 def tag_sightings(
@@ -181,10 +177,6 @@ def _row(listing_id: int, asset_id: int, one: ListedMarket, now: datetime) -> di
 
 
 _SHOWN: Final = ("status", "asset_class", "has_st_tag", "has_caution", "asset_id")
-
-
-def _differs(old: MarketListing, row: Mapping[str, Any]) -> bool:
-    return any(getattr(old, name) != row[name] for name in _SHOWN)
 
 
 def _release_names(

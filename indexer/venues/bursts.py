@@ -15,10 +15,10 @@ Laws
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import structlog
@@ -32,14 +32,14 @@ from core.market.rules.research import (
     BURST_SAMPLES,
     BurstFacts,
     BurstSample,
-    BurstSummary,
     BurstTrigger,
     burst_summary,
     burst_trigger,
 )
-from indexer.venues.pace import CallPace
 from indexer.venues.port import MarketVenue, VenueError
 from indexer.venues.scan_books import LEVELS
+from indexer.venues.scan_plan import CallPace
+from indexer.venues.store import TROUBLE, ScannerBursts
 
 USUAL_EVERY: Final = timedelta(minutes=10)
 USUAL_AGAIN: Final = timedelta(minutes=1)  # after a database that was in trouble
@@ -60,26 +60,6 @@ SECOND_S: Final = 1.0
 _BPS: Final = 10_000.0
 
 log = structlog.get_logger("scanner")
-
-
-class BurstStore(Protocol):
-    """What captures read and write; each call is one transaction."""
-
-    def usual(self, exchange: str, now: datetime) -> Mapping[int, UsualMinute]: ...
-
-    def begun(self, exchange: str, since: datetime) -> Mapping[int, datetime]: ...
-
-    def take_capture(self, listing_id: int, now: datetime) -> int:
-        """On how many targets of this listing one was counted; 0: none has one left."""
-        ...
-
-    def write(
-        self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]
-    ) -> None: ...
-
-    def trouble(self) -> tuple[type[Exception], ...]:
-        """The errors of a database that may be back later."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +106,7 @@ class VenueBursts:
     """
 
     venue: MarketVenue
-    store: BurstStore
+    store: ScannerBursts
     now: Callable[[], datetime]
     targets: Callable[[], Collection[int]]
     at_once: int
@@ -194,7 +174,7 @@ class VenueBursts:
             if self._usual_at is None:
                 begun = await asyncio.to_thread(self.store.begun, exchange, now - BURST_COOLDOWN)
                 self._begun = {**begun, **self._begun}
-        except self.store.trouble() as error:
+        except TROUBLE as error:
             log.error("usual minutes not read", exchange=self.venue.exchange, kind=_name(error))
             self._usual_at = now - USUAL_EVERY + USUAL_AGAIN
         else:
@@ -239,7 +219,7 @@ class VenueBursts:
             taken = await asyncio.to_thread(
                 self.store.take_capture, wish.look.listing_id, self.now()
             )
-        except self.store.trouble() as error:
+        except TROUBLE as error:
             log.error("capture not counted", exchange=self.venue.exchange, kind=_name(error))
             return False
         return taken > 0
@@ -272,7 +252,7 @@ class VenueBursts:
         summary = burst_summary(wish.trigger, wish.facts, samples)
         try:
             await asyncio.to_thread(self.store.write, wish.look.listing_id, summary, samples)
-        except self.store.trouble() as error:
+        except TROUBLE as error:
             log.error("capture not written", kind=_name(error), **told)
         else:
             log.info("captured", trigger=wish.trigger, samples=len(samples), **told)

@@ -35,15 +35,6 @@ from core.market.facts import (
 )
 from indexer.venues.apart import ListReader
 from indexer.venues.chains import chain_of, is_own_coin
-from indexer.venues.parsing import (
-    UNEXPECTED_SHAPES,
-    about_row,
-    of_rows,
-    parsed,
-    side_of,
-    smallest_of,
-    volume_of,
-)
 from indexer.venues.port import (
     MAX_BOOK_BYTES,
     MAX_FAULTS,
@@ -61,15 +52,22 @@ from indexer.venues.quirks.rows import NetworkRow, NoticeRow, RawCall
 from indexer.venues.quirks.titles import bases_in, kind_of, scope_of
 from indexer.venues.quirks.venues import QUIRKS, STABLECOINS
 from indexer.venues.reading import (
+    UNEXPECTED_SHAPES,
     Row,
     RowError,
+    about_row,
     needed_text,
     number_of,
+    of_rows,
+    parsed,
     positive_in,
     row_of,
     rows_in,
     shortened,
+    side_of,
+    smallest_of,
     time_of_ms,
+    volume_of,
 )
 from indexer.venues.transport import VenueTransport, client_class, most_characters
 

@@ -17,7 +17,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from core.db.engine import WriteSession
 from core.market import copying, grading, history, identity, networks, outcomes, parts, queries
@@ -25,11 +24,11 @@ from core.market import samples as series
 from core.market.facts import DataSource
 from core.market.ledger import writer as warnings
 from core.market.rules import grade
-from core.market.rules.book import FAULTS, MeasureGrid, judge_many, measure_many
+from core.market.rules.book import MeasureGrid, measure_many
 from core.market.rules.grade import GradeColumns, ScoreColumns
 from core.market.rules.notices import TagSighting
-from indexer.venues.fx import PAR
 from indexer.venues.past_warnings import BUCKET_S, PastMarket, warnings_of
+from indexer.venues.scan_books import PAR
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.sim.columns import Rows, SimColumns, columns, ladder
 from indexer.venues.sim.noise import Floats, Seconds
@@ -41,7 +40,6 @@ LOOKS: Final = 2  # of a bucket
 SAMPLE_S: Final = 600
 DAY_S: Final = 86_400
 BUCKETS_A_DAY: Final = 12
-BUCKETS_30_DAYS: Final = 360
 BLOCK: Final = 120  # pairs whose past is at hand at once
 PIECE: Final = 10_000  # books that are measured at once
 
@@ -115,7 +113,7 @@ def rolled(world: SimWorld, starts_s: Seconds, rows: Rows) -> PastMarket:
 def _rolled(world: SimWorld, starts_s: Seconds, rows: Rows) -> PastMarket:
     offsets = np.arange(LOOKS) * (BUCKET_S // LOOKS) + BUCKET_S // LOOKS // 2
     found = columns(world, (starts_s[:, None] + offsets).reshape(-1), rows)
-    codes, of = _measured(found)
+    of = _measured(found)
     shape = rows.size, starts_s.size, LOOKS
 
     def looks(grid: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +122,7 @@ def _rolled(world: SimWorld, starts_s: Seconds, rows: Rows) -> PastMarket:
 
     def middle(grid: Floats) -> Floats:
         """Unknown where no book was measured."""
-        low, high = looks(np.where(codes.reshape(grid.shape) == 0, grid, np.nan))
+        low, high = looks(np.where(np.isnan(of.mid).reshape(grid.shape), np.nan, grid))
         between = (np.fmin(low, high) + np.fmax(low, high)) / 2
         return np.where(np.isfinite(between), between, np.nan)
 
@@ -135,7 +133,7 @@ def _rolled(world: SimWorld, starts_s: Seconds, rows: Rows) -> PastMarket:
     first, last = looks(of.mid)
     spreads = looks(of.spread_bps)
     least, most = np.fmin(*spreads), np.fmax(*spreads)
-    n = (codes == 0).reshape(shape).sum(axis=2)
+    n = (~np.isnan(of.mid)).reshape(shape).sum(axis=2)
     flags = {
         name: np.where(grid < 0, np.nan, grid.astype(float)).reshape(shape).mean(axis=2)
         for name, grid in (("deposit", found.can_deposit), ("withdraw", found.can_withdraw))
@@ -144,7 +142,6 @@ def _rolled(world: SimWorld, starts_s: Seconds, rows: Rows) -> PastMarket:
         rows=rows,
         starts_s=starts_s,
         n=n,
-        rejected=((codes > 0) & found.has_book.reshape(-1)).reshape(shape).sum(axis=2),
         open=np.where(np.isnan(first), last, first),
         high=np.fmax(first, last),
         low=np.fmin(first, last),
@@ -167,13 +164,9 @@ def _rolled(world: SimWorld, starts_s: Seconds, rows: Rows) -> PastMarket:
     )
 
 
-def _measured(found: SimColumns) -> tuple[npt.NDArray[np.int8], MeasureGrid]:
-    """The faults and measures of each look, all times of a pair together; what has no book is
-    empty.
-    """
-    grid = ladder(found)
-    codes = judge_many(grid)
-    return codes, measure_many(grid, found.usd_per_quote.reshape(-1), codes)
+def _measured(found: SimColumns) -> MeasureGrid:
+    """Each look, all times of a pair together; what has no book is unknown throughout."""
+    return measure_many(ladder(found), found.usd_per_quote.reshape(-1))
 
 
 def _pieces(rows: Rows, times: int) -> list[Rows]:
@@ -185,8 +178,8 @@ def grades_of(market: PastMarket) -> ScoreColumns:
     (pairs, buckets) each.
     """
     shape = market.n.shape
-    seen = market.n + market.rejected
-    first = np.where(seen.any(axis=1), (seen > 0).argmax(axis=1), shape[1])[:, None]
+    seen = market.n > 0
+    first = np.where(seen.any(axis=1), seen.argmax(axis=1), shape[1])[:, None]
     age = np.clip(np.arange(shape[1]) - first + 1, 0, BUCKETS_A_DAY)
     inputs = {
         "depth_usd": np.nan_to_num(market.depth_2_usd),
@@ -196,7 +189,7 @@ def grades_of(market: PastMarket) -> ScoreColumns:
         "volume_30d_mean_usd": market.volume_30d_usd,
         "uptime": market.n / LOOKS,
         "hours": age * 2.0,
-        "coverage": np.where(market.n > 0, seen / LOOKS, 0.0),
+        "coverage": market.n / LOOKS,
     }
     scored = grade.grade_many(
         GradeColumns(
@@ -241,12 +234,12 @@ def _learn(session: WriteSession, world: SimWorld, begins: datetime) -> Rows:
 def _copy_rollups(session: WriteSession, market: PastMarket, ids: Rows) -> int:
     """Buckets from a pair's first book on."""
     kept = _listed(market)
-    n, rejected = market.n[kept], market.rejected[kept]
+    n = market.n[kept]
     counts = {
         "expected": np.full(n.shape, LOOKS),
         "n": n,
-        "rejected": rejected,
-        "gaps": (n + rejected < LOOKS).astype(np.int64),
+        "rejected": np.zeros(n.shape),
+        "gaps": (n < LOOKS).astype(np.int64),
     }
     figures = {name: getattr(market, name)[kept] for name in PastMarket.ROLLED}
     return copying.copy_columns(
@@ -283,7 +276,7 @@ def _keys(
 
 def _listed(market: PastMarket) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """From the first book of each pair on."""
-    return np.logical_or.accumulate(market.n + market.rejected > 0, axis=1)
+    return np.logical_or.accumulate(market.n > 0, axis=1)
 
 
 def _copy_samples(
@@ -299,11 +292,10 @@ def _copy_samples(
 
 
 def _batch(world: SimWorld, at_s: Seconds, rows: Rows, ids: Rows) -> series.SampleBatch:
-    """What has no book is no look at all; a crossed one is a fault."""
+    """What has no book is no look at all."""
     found = columns(world, at_s, rows)
-    codes, of = _measured(found)
+    of = _measured(found)
     kept = np.flatnonzero(found.has_book)
-    codes, places = codes[kept].tolist(), (kept // at_s.size).tolist()
     listed = [world.listings[int(row)] for row in rows]
     sources = ["par" if one.quote in PAR else f"{one.exchange}:USDT/{one.quote}" for one in listed]
     times_us = np.tile(at_s * 1_000_000, rows.size)[kept]
@@ -312,13 +304,13 @@ def _batch(world: SimWorld, at_s: Seconds, rows: Rows, ids: Rows) -> series.Samp
         listing_ids=np.repeat(ids[rows], at_s.size)[kept],
         every_s=np.full(kept.size, SAMPLE_S),
         measures=MeasureGrid(*(getattr(of, one.name)[kept] for one in fields(of))),
-        fx_sources=[None if code else sources[at] for at, code in zip(places, codes, strict=True)],
+        fx_sources=[sources[at] for at in (kept // at_s.size).tolist()],
         volumes_usd=found.volume_24h_usd.reshape(-1)[kept],
         can_deposit=found.can_deposit.reshape(-1)[kept],
         can_withdraw=found.can_withdraw.reshape(-1)[kept],
         venue_at_us=times_us,
         received_at_us=times_us,
-        faults=[FAULTS[code - 1] if code else None for code in codes],
+        faults=[None] * kept.size,
     )
 
 

@@ -50,7 +50,6 @@ class PastMarket:
     rows: Rows
     starts_s: Seconds
     n: Rows
-    rejected: Rows
     open: Floats
     high: Floats
     low: Floats

@@ -25,11 +25,16 @@ from core.market.rules.transfer import any_open
 from core.market.scans import ScannedMinute, VenueHealth, VenueReport
 from indexer.venues import scan_books
 from indexer.venues.bursts import BurstLook
-from indexer.venues.fx import PricedPair, rates_of
-from indexer.venues.pace import CallPace
 from indexer.venues.port import MarketVenue, Parsed, VenueError, VenueErrorReason
-from indexer.venues.scan_books import LEVELS, BesideBooks, LastBook, ScannedListing
-from indexer.venues.scan_plan import DueBooks, due
+from indexer.venues.scan_books import (
+    LEVELS,
+    BesideBooks,
+    LastBook,
+    PricedPair,
+    ScannedListing,
+    rates_of,
+)
+from indexer.venues.scan_plan import CallPace, DueBooks, due
 from indexer.venues.store import TROUBLE, ScannerStore
 
 CALL_S: Final = 15.0

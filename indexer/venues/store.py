@@ -141,6 +141,7 @@ class ScannerBursts:
             return bursts.begun_since(session, exchange, since)
 
     def take_capture(self, listing_id: int, now: datetime) -> int:
+        """On how many targets of this listing one was counted; 0: none has one left."""
         with self.database.write() as session:
             self.fence(session)
             ids = views.captured(session, listing_id, now, self.limits)
@@ -150,6 +151,3 @@ class ScannerBursts:
         with self.database.write() as session:
             self.fence(session)
             bursts.write(session, listing_id, summary, samples)
-
-    def trouble(self) -> tuple[type[Exception], ...]:
-        return TROUBLE

@@ -15,9 +15,9 @@ import aiohttp
 import yarl
 from ccxt.base.errors import BadResponse, BaseError, ExchangeNotAvailable, RequestTimeout
 
-from indexer.venues.parsing import UNEXPECTED_SHAPES
 from indexer.venues.port import MAX_ANSWER_BYTES
 from indexer.venues.reach import within_reach
+from indexer.venues.reading import UNEXPECTED_SHAPES
 
 _CHUNK = 65_536
 # Of an answer to what is asked now: reading a text holds up every venue, so a call that expects

@@ -46,9 +46,8 @@ from core.subscriptions.tables import Subscription
 from core.targets.queries import add_target
 from core.watchdog import Watchdog
 from indexer.venues import chosen, scan_books
-from indexer.venues.fx import QuoteRate
 from indexer.venues.port import MarketVenue
-from indexer.venues.scan_books import BesideBooks, ScannedListing
+from indexer.venues.scan_books import BesideBooks, QuoteRate, ScannedListing
 from indexer.venues.scan_venue import BUFFER_ROWS
 from indexer.venues.scanner import Scanner
 from indexer.venues.sim.venue import SimVenue

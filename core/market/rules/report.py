@@ -24,6 +24,7 @@ from core.market.rules.warnings import ForeignOutcome, WarningSeverity, WarningT
 
 MOST_ROWS: Final = 20
 BUCKET_S: Final = 7_200
+METHOD: Final = ("method_grade", "method_risk", "method_unknown", "method_advice")
 
 
 class ReportVersion(StrEnum):
@@ -153,7 +154,9 @@ def pair_report(facts: ReportFacts, version: ReportVersion, language: ReportLang
             _history(facts, words),
             _percentiles(facts, words),
             _comparable(facts, words),
-            _method(words),
+            ReportSection(
+                "method", words["method"], paragraphs=tuple(words[name] for name in METHOD)
+            ),
         ]
     return PairReport(
         title=f"{words['title']}: {facts.symbol} · {facts.exchange}",
@@ -346,11 +349,6 @@ def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     return ReportSection("comparable", words["comparable"], (table,))
 
 
-def _method(words: Mapping[str, str]) -> ReportSection:
-    names = ("method_grade", "method_risk", "method_unknown", "method_advice")
-    return ReportSection("method", words["method"], paragraphs=tuple(words[name] for name in names))
-
-
 def _table(
     header: tuple[str, ...], rows: Sequence[tuple[str, ...]], empty: str, count: int | None = None
 ) -> ReportTable:
@@ -376,12 +374,9 @@ def _number(value: float | None, words: Mapping[str, str]) -> str:
     size = abs(value)
     if size >= 10_000 or size == 0:
         return f"{value:,.0f}"
-    places = 2 if size >= 100 else 4 if size >= 1 else 3 - _magnitude(value)
+    magnitude = int(f"{value:e}".partition("e")[2])
+    places = 2 if size >= 100 else 4 if size >= 1 else 3 - magnitude
     return f"{value:,.{places}f}".rstrip("0").rstrip(".")
-
-
-def _magnitude(value: float) -> int:
-    return int(f"{value:e}".partition("e")[2])
 
 
 def _percent(value: float | None, words: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from core.market.rules.book import BookGrid
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.sim.noise import Floats, Keys, Seconds, keys_of, mixed, noise, uniform, walk
-from indexer.venues.sim.script import DAY_S, FACTORS, NIGHTLY, SimKnob, script_of
+from indexer.venues.sim.script import DAY_S, FACTORS, SimKnob, script_of
 from indexer.venues.sim.world import SimWorld
 
 Bools = NDArray[np.bool_]
@@ -27,7 +27,6 @@ Rows = NDArray[np.int64]
 
 LEVELS: Final = 40
 WON_PER_USD: Final = 1_390.0
-STALE_STEP_S: Final = 1_800
 SHOCK_EVERY_S: Final = 14_400
 
 _GRID: Final = 0.05 * (np.arange(LEVELS) / (LEVELS - 1)) ** 2  # beyond the touch, of the mid
@@ -39,8 +38,7 @@ _WALK_S: Final = (5, 30, 180, 1_200, 7_200, 43_200, 259_200, 1_555_200)
 @dataclass(frozen=True)
 class SimColumns:
     """(rows, times) each. `usd_per_quote`: of the exchange's own pair of USDT. `has_book` is false
-    where none can be had; `is_crossed`: the book has its best bid above its best ask. Open: 1, closed:
-    0, the exchange cannot tell: -1.
+    where none can be had. Open: 1, closed: 0, the exchange cannot tell: -1.
     """
 
     rows: Rows
@@ -54,7 +52,6 @@ class SimColumns:
     can_deposit: NDArray[np.int8]
     can_withdraw: NDArray[np.int8]
     has_book: Bools
-    is_crossed: Bools
     has_st_tag: Bools
     has_caution: Bools
     shown_levels: NDArray[np.int64]  # (rows, 1)
@@ -81,7 +78,6 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
     spread *= 1.0 + 4.0 * shock
     volume = traits.volume[rows] * grid.factor[SimKnob.VOLUME]
     volume *= np.exp(0.4 * noise(mixed(keys, np.array([[6]])), at_s, 172_800))
-    is_minute_crossed = (at_s // 60 % 30 == 0).reshape(1, -1)
     deposit, withdraw = grid.transfers(traits, keys)
     return SimColumns(
         rows=rows,
@@ -94,8 +90,7 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
         volume_24h_usd=volume,
         can_deposit=deposit,
         can_withdraw=withdraw,
-        has_book=~(grid.holds[SimKnob.ABSENT] | grid.missing(keys) | grid.nightly(world)),
-        is_crossed=grid.holds[SimKnob.CROSSED] & is_minute_crossed,
+        has_book=~grid.holds[SimKnob.ABSENT],
         has_st_tag=grid.holds[SimKnob.ST_TAG],
         has_caution=grid.holds[SimKnob.CAUTION],
         shown_levels=traits.levels[rows],
@@ -116,7 +111,6 @@ def ladder(found: SimColumns, levels: int = LEVELS) -> BookGrid:
     grid, weight = _GRID[:levels], _WEIGHT[:levels]
     there: Floats = np.where(column(found.has_book) & is_shown[:, : grid.size], mid, np.nan)
     unit = weight / (there * column(found.usd_per_quote))  # of the base for a dollar
-    half = np.where(column(found.is_crossed), -half, half)
     return BookGrid(
         bid_price=there * (1.0 - half - grid),
         bid_size=column(found.bid_usd) * unit,
@@ -226,18 +220,6 @@ class _Turned:
                 np.minimum(since / effect.ramp_s, 1.0) if effect.ramp_s else np.ones(since.size)
             )
             self.factor[effect.knob][cells] *= effect.factor**reached
-
-    def missing(self, keys: Keys) -> Bools:
-        minutes = (self.at_s // 60).reshape(1, -1)
-        return self.holds[SimKnob.FLAKY] & (uniform(mixed(keys, minutes)) < 0.6)
-
-    def nightly(self, world: SimWorld) -> Bools:
-        of_day = (self.at_s % DAY_S).reshape(1, -1)
-        found = np.zeros((self.rows.size, self.at_s.size), dtype=np.bool_)
-        for exchange, (start_s, end_s) in NIGHTLY.items():
-            mine = np.isin(self.rows, world.rows_at[exchange]).reshape(-1, 1)
-            found |= mine & (start_s <= of_day) & (of_day < end_s)
-        return found
 
     def transfers(self, traits: _Traits, keys: Keys) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """With a short closure now and then: of one pair in 300 a day, for up to two hours."""

@@ -4,7 +4,7 @@ clock's moment, with what that exchange cannot tell left out.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from indexer.venues.port import (
     VenueErrorReason,
 )
 from indexer.venues.sim.cast import EXCHANGES
-from indexer.venues.sim.columns import STALE_STEP_S, SimColumns, columns, ladder
+from indexer.venues.sim.columns import SimColumns, columns, ladder
 from indexer.venues.sim.onchain import figures_at
-from indexer.venues.sim.script import SimDeclaration, SimKnob, is_down, script_of
+from indexer.venues.sim.script import SimDeclaration, SimKnob, script_of
 from indexer.venues.sim.world import SimListing, SimWorld
 
 WATCH_STEP_S = 1.0
@@ -54,8 +54,6 @@ class SimVenue:
         self._rows = world.rows_at[exchange]
         listings = [world.listings[int(row)] for row in self._rows]
         self._listings = {one.native_id: one for one in listings}
-        stale = [one for one in script_of(world).effects if one.knob is SimKnob.STALE]
-        self._stale = {row for one in stale for row in one.rows}
 
     def onchain(self, at: datetime) -> list[CoinFigures]:
         """Of all coins of the world, whichever exchange lists them."""
@@ -141,31 +139,28 @@ class SimVenue:
         return found.values[0]
 
     async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
-        now = self._answering()
+        now = self._now()
         if len(native_ids) > self.capabilities.books_a_call:
             raise VenueError(VenueErrorReason.REFUSED, self.exchange, "too many books for one call")
-        listings = [one for name in native_ids if (one := self._listings.get(name)) is not None]
+        listings = [self._listings[name] for name in native_ids if name in self._listings]
         faults = [
             VenueFault("unknown_market", name[:80])
             for name in native_ids
             if name not in self._listings
         ]
-        fresh = [one for one in listings if one.row not in self._stale]
-        old = [one for one in listings if one.row in self._stale]
-        then = datetime.fromtimestamp(int(now.timestamp()) // STALE_STEP_S * STALE_STEP_S, UTC)
-        values: list[Book] = []
-        for group, at in ((fresh, now - DELAY), (old, then)):
-            if group:
-                found = self._columns(at, np.array([one.row for one in group]))
-                missing = [
-                    one for one, has in zip(group, found.has_book[:, 0], strict=True) if not has
-                ]
-                faults += [VenueFault("no_book", one.native_id) for one in missing]
-                values += self._written(group, found, levels, at, now)
-        return Parsed(tuple(values), tuple(faults))
+        if not listings:
+            return Parsed((), tuple(faults))
+        at = now - DELAY
+        found = self._columns(at, np.array([one.row for one in listings]))
+        faults += [
+            VenueFault("no_book", one.native_id)
+            for one, has in zip(listings, found.has_book[:, 0], strict=True)
+            if not has
+        ]
+        return Parsed(tuple(self._written(listings, found, levels, at, now)), tuple(faults))
 
     async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
-        now = self._answering()
+        now = self._now()
         found = [
             self._notice(one)
             for one in script_of(self._world).declarations
@@ -184,14 +179,8 @@ class SimVenue:
     async def close(self) -> None:
         """There is nothing to let go of."""
 
-    def _answering(self) -> datetime:
-        now = self._now()
-        if is_down(self._world, self.exchange, int(now.timestamp())):
-            raise VenueError(VenueErrorReason.UNREACHABLE, self.exchange, "simulated outage")
-        return now
-
     def _now_columns(self) -> SimColumns:
-        return self._columns(self._answering(), self._rows)
+        return self._columns(self._now(), self._rows)
 
     def _columns(
         self, at: datetime, rows: np.ndarray[tuple[int], np.dtype[np.int64]]

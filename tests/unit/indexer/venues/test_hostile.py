@@ -14,9 +14,8 @@ import pytest
 
 from core.market.rules.book import BookFault, TimeFault, judge_time
 from indexer.venues.ccxt_venue import CcxtVenue
-from indexer.venues.parsing import volume_of
 from indexer.venues.port import VenueError, VenueErrorReason
-from indexer.venues.reading import RowError, text_in
+from indexer.venues.reading import RowError, text_in, volume_of
 from indexer.venues.transport import VenueAnswer
 from tests.each import each
 from tests.market_books import judge

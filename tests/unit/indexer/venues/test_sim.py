@@ -10,10 +10,8 @@ import pytest
 
 from core.fund.simulated import VAULTS
 from core.market.facts import NoticeKind, NoticeScope
-from core.market.rules.book import BookFault
 from core.market.rules.grade import LETTERS
 from indexer.venues.past import LOOKS, bucket_starts, grades_of, rolled
-from indexer.venues.port import VenueError, VenueErrorReason
 from indexer.venues.sim.cast import EXCHANGES, HALTED
 from indexer.venues.sim.columns import columns
 from indexer.venues.sim.onchain import onchain_of
@@ -21,7 +19,6 @@ from indexer.venues.sim.script import script_of
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import world_of
 from tests.each import each
-from tests.market_books import judge
 
 ORIGIN = datetime(2026, 11, 26, 12, tzinfo=UTC)
 WORLD = world_of(7, ORIGIN)
@@ -133,53 +130,6 @@ def test_a_new_listing__has_no_book_before_its_time() -> None:
     rows = np.array([row("kucoin", "NUVAQ")])
 
     assert columns(WORLD, seconds(-2.1 / 24, -1.9 / 24), rows).has_book.tolist() == [[False, True]]
-
-
-def test_a_flaky_listing__has_two_books_of_five() -> None:
-    at_s = WORLD.origin_s + 60 * np.arange(1_000)
-    share = columns(WORLD, at_s, np.array([row("mexc", "FLYAQ")])).has_book.mean()
-
-    assert 0.35 < share < 0.45
-
-
-def test_a_crossed_book__comes_each_half_hour() -> None:
-    book = asyncio.run(venue_at("mexc", ORIGIN + timedelta(seconds=5)).book("CROSQUSDT", 20))
-
-    assert judge(book) is BookFault.CROSSED
-
-
-def test_a_stale_book__is_repeated_until_the_next_half_hour() -> None:
-    first = asyncio.run(venue_at("gate", ORIGIN + timedelta(minutes=1)).book("STALQ_USDT", 20))
-    later = asyncio.run(venue_at("gate", ORIGIN + timedelta(minutes=29)).book("STALQ_USDT", 20))
-
-    assert (first.bids, first.at) == (later.bids, later.at)
-    assert later.at == ORIGIN
-
-
-@each(
-    ("exchange", "at"),
-    [
-        ("bybit", ORIGIN - timedelta(days=12)),
-        ("bybit", ORIGIN - timedelta(days=12) + timedelta(hours=5, seconds=-1)),
-        ("korbit", ORIGIN.replace(hour=3, minute=10)),
-    ],
-)
-def test_an_exchange_that_is_down__is_unreachable(exchange: str, at: datetime) -> None:
-    with pytest.raises(VenueError) as refused:
-        asyncio.run(venue_at(exchange, at).tickers())
-
-    assert refused.value.reason is VenueErrorReason.UNREACHABLE
-
-
-@each(
-    ("exchange", "at"),
-    [
-        ("bybit", ORIGIN - timedelta(days=12) + timedelta(hours=5)),
-        ("korbit", ORIGIN.replace(hour=3, minute=25)),
-    ],
-)
-def test_an_exchange__is_back_at_the_end_of_an_outage(exchange: str, at: datetime) -> None:
-    assert asyncio.run(venue_at(exchange, at).tickers()).values
 
 
 @each(
