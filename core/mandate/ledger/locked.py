@@ -201,7 +201,7 @@ class OpenLedger:
     ) -> LedgerRow:
         """Chain a row to the last one.
 
-        It gets its id when it is inserted; until then 0, which no hash and no fold reads.
+        Its id is 0, which no hash and no fold reads: the database gives it one.
         """
         payload, written = self.written.of(row.payload)
         self.created_at = max(self.created_at, now.astimezone(UTC))

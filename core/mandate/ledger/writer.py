@@ -1,7 +1,7 @@
 """The mandate ledger: the only writer of mandate_event, mandate_head and the projections on
 mandate.
 
-    lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  insert  ->  save head and projections
+    lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  COPY  ->  save head and projections
 
 Laws
 - Every writer takes the mandate's row first and its head second; several mandates by rising id. So
@@ -17,10 +17,10 @@ Laws
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import BigInteger, ColumnElement, Select, any_, bindparam, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -30,18 +30,16 @@ from sqlalchemy.orm import Session
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.errors import MandateError
-from core.hexes import bytes_of
 from core.ledger.chain import facts_of, known_keys
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
 from core.mandate.ledger.locked import (
-    OpenLedger,
     keep_undo,
     open_ledgers,
     read_needs,
     save,
 )
-from core.mandate.ledger.projections import projections, state_columns
+from core.mandate.ledger.projections import head_columns, projections
 from core.mandate.ledger.reversal import forget_final, reverse_blocks, reverse_logs
 from core.mandate.rows import ledger_row, mandate_facts, row_of
 from core.mandate.rules.ledger import (
@@ -57,7 +55,7 @@ from core.mandate.rules.ledger import (
     state_from_json,
 )
 from core.mandate.rules.record import chain_faults, genesis_hash
-from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.state import STATE_VERSION, MandateFacts
 from core.mandate.rules.told import ToldByTx
 from core.mandate.rules.unvalued import WentOut
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
@@ -123,7 +121,7 @@ def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -
 def append_many(
     session: WriteSession, mandate_id: int, rows: Sequence[NewRow], now: datetime
 ) -> list[Appended]:
-    """Append rows in their order, with one insert; the answers are in the same order.
+    """Append rows in their order; the answers are in the same order, new rows without their id.
 
     Errors: as `append`.
     """
@@ -138,12 +136,10 @@ def append_many(
     read_needs(session, opened, {mandate_id: [row for row in rows if row.base_key not in standing]})
     is_new = ledger.grow(rows, standing.keys(), known.incarnations, now)
     keep_undo(session, opened)
-    inserted = {row.base_key: row for row in _insert(session, ledger)}
+    copy_lines(session, MandateEvent.__tablename__, COPIED, ledger.lines())
     save(session, opened, now)
-    return [
-        Appended(inserted.get(row.base_key) or standing[row.base_key], new)
-        for row, new in zip(rows, is_new, strict=True)
-    ]
+    rows_now = standing | {row.base_key: row for row in ledger.fresh}
+    return [Appended(rows_now[row.base_key], new) for row, new in zip(rows, is_new, strict=True)]
 
 
 def append_ledgers(
@@ -347,33 +343,22 @@ def _state(session: Session, head: MandateHead) -> MandateState:
         )
 
 
-def _insert(session: WriteSession, ledger: OpenLedger) -> list[LedgerRow]:
-    """Write the fresh rows; the same rows with their ids."""
-    if not ledger.fresh:
-        return []
-    event, first = MandateEvent, ledger.fresh[0].seq
-    copy_lines(session, event.__tablename__, COPIED, ledger.lines())
-    own = event.mandate_id == ledger.mandate_id, event.seq >= first
-    query = select(event.seq, event.id).where(*own)
-    ids = {written.seq: written.id for written in session.execute(query)}
-    return [replace(row, id=ids[row.seq]) for row in ledger.fresh]
-
-
 def _head_faults(mandate: Mandate, head: MandateHead, folded: _Folded) -> list[str]:
     last = folded.last
     seq, last_hash = (
         (0, genesis_hash(mandate.public_id)) if last is None else (last.seq, last.row_hash)
     )
     faults = [] if head.seq == seq else [f"head: seq is {head.seq}, the last row's is {seq}"]
-    if head.row_hash != bytes_of(last_hash):
+    if head.row_hash != _bytes(last_hash):
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {last_hash}")
+    columns = head_columns(folded.state)
+    if head.state.get("version") != STATE_VERSION:
+        columns.pop("state")  # whoever reads it folds the rows again
     faults += [
         f"head: {name} is not the fold's"
-        for name, value in state_columns(folded.state).items()
+        for name, value in columns.items()
         if getattr(head, name) != value
     ]
-    if not _is_state(head.state, folded.state):
-        faults.append("head: state is not the fold's")
     projected = {} if last is None else projections(mandate.status, folded.state)
     return faults + [
         f"mandate: {name} is not the fold's"
@@ -382,11 +367,9 @@ def _head_faults(mandate: Mandate, head: MandateHead, folded: _Folded) -> list[s
     ]
 
 
-def _is_state(raw: Mapping[str, Any], state: MandateState) -> bool:
-    """Whether it reads as that state, or is another version's: whoever reads it folds the rows again."""
-    try:
-        return state_from_json(raw) == state
-    except StateVersionError:
-        return True
-    except (KeyError, ValueError):
-        return False
+def _bytes32(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else _bytes32(text)
