@@ -114,9 +114,7 @@ def write(
     sources = _rows(session, [one.seq for one in ended])
     over = [chain.row(CLEARED, sources[one.seq], now, one.seq) for one in ended]
     if chain.seq != head.seq:
-        copy_lines(
-            session, MarketWarning.__tablename__, COPIED, map(_line, [*issued, *back, *over])
-        )
+        session.execute(insert(MarketWarning), [*issued, *back, *over])
         shown = [_shown(row, row["seq"], row["at"]) for row in issued]
         shown += [_shown(row, row["reopens_seq"], again[_key(row)][1]) for row in back]
         _stand(session, shown, [one.seq for one in ended])
