@@ -23,7 +23,6 @@ from typing import Any
 
 import structlog
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
 
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcUnreachableError
@@ -160,7 +159,7 @@ class Tick:
 
         Errors: RpcError, LeadershipLostError, the database's.
         """
-        live, outage = self._rows(now)
+        outage = self._list_vaults(now)
         seconds = UnixSeconds(int(now.timestamp()))
         look = self.watch.look(self._watched, seconds)
         begun, nodes = self.clock(), look.nodes
@@ -170,13 +169,13 @@ class Tick:
             self.stops.write()
         if not nodes:
             raise RpcUnreachableError("eth_getBlockByNumber", ["no head with a base fee"])
+        with self.desk.database.read() as session:
+            live = rows.live_intents(session, self.desk.chain_id, of_requests=False)
         named = plan.keepers(nodes, self.own)
         state = self._state(nodes[0], live_kinds(live), named, look.readings)
         self._tell_changes(state)
         actions = self._within_budget(self._planned(nodes, state, seconds), now)
         acted = {*look.stops, *(action.to for action in actions)}
-        with self.desk.database.read() as session:
-            live = self._live(session)
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self.sender is not None:
             live = self.sender.advance([*live, *new], now)
@@ -195,22 +194,17 @@ class Tick:
             took_ms=round((look.took_s + self.clock() - begun) * 1000),
         )
 
-    def _rows(self, now: datetime) -> tuple[list[Intent], OperationalError | None]:
-        """What is under way; or why Postgres does not say, where the vaults of the tick before are
-        known.
-        """
+    def _list_vaults(self, now: datetime) -> OperationalError | None:
+        """Why Postgres does not list them, where those of the tick before are known."""
         try:
             with self.desk.database.read() as session:
                 self._watched = watched_rows.watched_vaults(session, self.desk.chain_id, now)
-                return self._live(session), None
         except OperationalError as error:
             if not self._watched:
                 raise
             log.error("the database does not answer, stops go on", error=str(error.orig))
-            return [], error
-
-    def _live(self, session: Session) -> list[Intent]:
-        return rows.live_intents(session, self.desk.chain_id, of_requests=False)
+            return error
+        return None
 
     def _state(
         self,
