@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 
 import structlog
 import typer
@@ -54,7 +55,7 @@ from keeper.signers import (
     signers_of,
 )
 from keeper.state import OF_REQUESTS, Role
-from keeper.tick import Tick, TickReport, now_utc
+from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
@@ -66,6 +67,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a pretty traceback shows values, and those may be secrets
     help="Marks vaults and stops them at their stop line.",
 )
+
+
+def now_utc() -> datetime:
+    return datetime.now(UTC)
 
 
 class Keeper:
@@ -214,6 +219,7 @@ class Keeper:
             desk=desk,
             lenses=Lenses(self._reader),
             max_head_age_s=settings.keeper_max_head_age_s,
+            now=now_utc,
             marks_a_day=settings.keeper_marks_a_day,
             sign=self._got_on,
             is_held_up=self._leadership.is_held_up,

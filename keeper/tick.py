@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -92,10 +92,6 @@ class TickReport:
         return "the head is stale" if self.is_stale else None
 
 
-def now_utc() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(slots=True, kw_only=True)
 class Tick:
     """Everything that one tick needs. A `desk` without signers is a dry run.
@@ -108,10 +104,10 @@ class Tick:
     desk: Desk
     lenses: InitVar[Lenses]
     max_head_age_s: int
+    now: InitVar[Callable[[], datetime]]
     marks_a_day: int = MARKS_A_DAY
     sign: InitVar[Callable[[], None]] = lambda: None
     is_held_up: InitVar[Callable[[], bool]] = lambda: False
-    now: InitVar[Callable[[], datetime]] = now_utc
     clock: Callable[[], float] = time.monotonic
     stops_clock: InitVar[Callable[[], float]] = time.monotonic
     stops: Stops | None = field(init=False, default=None)
@@ -125,9 +121,9 @@ class Tick:
     def __post_init__(
         self,
         lenses: Lenses,
+        now: Callable[[], datetime],
         sign: Callable[[], None],
         is_held_up: Callable[[], bool],
-        now: Callable[[], datetime],
         stops_clock: Callable[[], float],
     ) -> None:
         if self.desk.signers:
