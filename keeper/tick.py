@@ -212,8 +212,8 @@ class Tick:
         """These readings at this node's head."""
         return KeeperState(
             self.desk.chain_id,
-            node.state.head,
-            int(node.state.head_age_s),
+            node.head,
+            int(node.head_age_s),
             tuple(readings),
             self.max_head_age_s,
             live,
@@ -229,9 +229,7 @@ class Tick:
         """Everything that is due but stops. What reverts where it is not due needs one node's word,
         any other two where two are present.
         """
-        states = [
-            self._state(one, state.live, one.state.keepers, one.by_vault.values()) for one in nodes
-        ]
+        states = [self._state(one, state.live, one.keepers, one.by_vault.values()) for one in nodes]
         rpc = self.watch.lenses.reader.rpc
         needed = min(plan.NEEDED, sum(rpc.head_age_s(name) <= PRESENT_S for name in rpc.names))
 
