@@ -98,7 +98,7 @@ class Keeper:
         self._reader = VaultReader(rpc, deployment.contracts)
         self._builders = builders_of(custody, deployment.contracts, self._reader)
         self._caps = Caps.of_settings(settings)
-        self._loops: list[RequestLoop] = []
+        self.loops: list[RequestLoop] = []
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._schedule: Schedule[JobDatabase] | None = None
@@ -119,7 +119,7 @@ class Keeper:
             self.job()
         if self._schedule is not None:
             self._schedule.stop()
-        for loop in self._loops:
+        for loop in self.loops:
             loop.stop()
         self.close()
 
@@ -148,9 +148,9 @@ class Keeper:
         try:
             if not self._ended.is_set() and self.once(self._settings.keeper_tick_s) is not None:
                 self._schedule = self._schedule or self._started_jobs()
-                if not self._loops:
-                    self._loops = self._request_loops()
-                    for loop in self._loops:
+                if not self.loops:
+                    self.loops = self.request_loops()
+                    for loop in self.loops:
                         loop.start()
         except LeadershipLostError as error:
             self._lose_lead(error)
@@ -197,7 +197,7 @@ class Keeper:
             if database is not None:
                 database.close()
         self._reader.rpc.close()
-        for loop in self._loops:
+        for loop in self.loops:
             loop.close()
 
     def _open(self) -> Tick:
@@ -233,13 +233,8 @@ class Keeper:
         )
         return tick
 
-    def requests_once(self) -> None:
-        """One round of the requests, after `once`."""
-        self._loops = self._request_loops()
-        for loop in self._loops:
-            loop.once()
-
-    def _request_loops(self) -> list[RequestLoop]:
+    def request_loops(self) -> list[RequestLoop]:
+        """Of the purses that have a key, not started."""
         settings = self._settings
         budgets = GasBudgets(
             total_wei=settings.custody_gas_wei_per_day,
@@ -363,7 +358,9 @@ def once() -> None:
     try:
         report = keeper.once()
         if report is not None:
-            keeper.requests_once()
+            keeper.loops = keeper.request_loops()
+            for loop in keeper.loops:
+                loop.once()
     except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("tick failed", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None

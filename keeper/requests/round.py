@@ -64,6 +64,8 @@ ROOM_FOR_REPLACEMENTS = 2
 # upper bound of an unsigned type 2 transaction with a transfer's 292 bytes of call data
 UNSIGNED_TRANSFER_BYTES = 450
 
+# A request's place, and what is to be written down of it; None: it cannot be built now.
+_Built = tuple[QueuePlace, tuple[NewIntent, IntentState] | None]
 # Live intents, what they are of by outbox id, and what is due.
 _Waiting = tuple[list[Intent], dict[int, QueuePlace], list[tuple[OutboxRequest, QueuePlace]]]
 
@@ -98,14 +100,6 @@ class RequestPrice:
     least_wei: int
     layer_1_wei: int
     affordable: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A request, and what is to be written down of it; None: it cannot be built now."""
-
-    place: QueuePlace
-    intent: tuple[NewIntent, IntentState] | None
 
 
 @dataclass(kw_only=True)
@@ -253,13 +247,11 @@ class RequestRound:
 
     def _built(
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: BlockHeader, now: datetime
-    ) -> list[_Planned]:
+    ) -> list[_Built]:
         """Signed by the wallets' keys."""
         with self.desk.database.read() as session:
             return [
-                _Planned(
-                    place, spared(partial(self._intent, session, one, head, now), request=one.id)
-                )
+                (place, spared(partial(self._intent, session, one, head, now), request=one.id))
                 for one, place in due
             ]
 
@@ -287,9 +279,7 @@ class RequestRound:
             return None
         return intent_of_request(request, self.terms.role, data, head), IntentState.PLANNED
 
-    def _written(
-        self, built: Sequence[_Planned], price: RequestPrice, now: datetime
-    ) -> list[Intent]:
+    def _written(self, built: Sequence[_Built], price: RequestPrice, now: datetime) -> list[Intent]:
         """In one transaction: gas kept, intents planned, places taken.
 
         Answers the intents to be sent.
@@ -297,15 +287,15 @@ class RequestRound:
         added = list[Intent]()
         with self.desk.database.write() as session:
             self.desk.fence(session)
-            queue.hold_gas(session, [one.place for one in built], gas.day_of(now))
-            for one in built:
-                ids = [one.place.outbox_id]
-                if one.intent is None:
+            queue.hold_gas(session, [place for place, _ in built], gas.day_of(now))
+            for place, found in built:
+                ids = [place.outbox_id]
+                if found is None:
                     queue.wait_until(session, ids, now + UNBUILT_WAITS)
                     continue
-                intent, state = one.intent
+                intent, state = found
                 is_to_be_sent = state is IntentState.PLANNED
-                if is_to_be_sent and not self._is_paid_for(session, one.place, price, now):
+                if is_to_be_sent and not self._is_paid_for(session, place, price, now):
                     continue
                 made = rows.add_intent(session, intent, self.desk.epoch(), now, state)
                 if made is None:
