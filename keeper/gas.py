@@ -27,7 +27,6 @@ from core.chain.results import Parse
 from core.chain.revert import decode_revert
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
-from core.settings import Settings
 from keeper.state import URGENT, head_of
 
 GWEI = 10**9
@@ -63,10 +62,6 @@ class Caps:
 
     others_wei: int
     stops_wei: int
-
-    @classmethod
-    def of_settings(cls, settings: Settings) -> "Caps":
-        return cls(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
     def of(self, kind: str) -> int:
         return self.stops_wei if kind in URGENT else self.others_wei

@@ -22,7 +22,7 @@ Laws
   through, which is more than that a key is set.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -104,7 +104,7 @@ class RequestPrice:
 
 @dataclass(kw_only=True)
 class RequestRound:
-    """Of one purse, whose key is the only one of the `desk`."""
+    """Of one purse, whose key is the only one of the `desk`. `sign`: the round gets on."""
 
     desk: Desk
     reader: VaultReader
@@ -113,6 +113,7 @@ class RequestRound:
     budgets: GasBudgets
     terms: PurseTerms = CUSTODY
     most_under_way: int = MOST_UNDER_WAY
+    sign: Callable[[], None] = lambda: None
     sender: Sender = field(init=False)
     _kept_wei: dict[int, int] = field(init=False, default_factory=dict)  # by outbox id
     _layer_1_wei: int = field(init=False, default=0)
@@ -248,12 +249,14 @@ class RequestRound:
     def _built(
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: BlockHeader, now: datetime
     ) -> list[_Built]:
-        """Signed by the wallets' keys."""
+        """Signed by the wallets' keys; each is a sign that the round gets on."""
+        built = list[_Built]()
         with self.desk.database.read() as session:
-            return [
-                (place, spared(partial(self._intent, session, one, head, now), request=one.id))
-                for one, place in due
-            ]
+            for one, place in due:
+                found = spared(partial(self._intent, session, one, head, now), request=one.id)
+                built.append((place, found))
+                self.sign()
+        return built
 
     def _intent(
         self, session: Session, request: OutboxRequest, head: BlockHeader, now: datetime
