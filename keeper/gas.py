@@ -27,7 +27,6 @@ from core.chain.refusals import cleaned
 from core.chain.results import Parse
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
-from core.settings import Settings
 from keeper.state import URGENT, head_of
 
 GWEI = 10**9
@@ -64,20 +63,8 @@ class Caps:
     others_wei: int
     stops_wei: int
 
-    @classmethod
-    def of_settings(cls, settings: Settings) -> "Caps":
-        return cls(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
-
     def of(self, kind: str) -> int:
         return self.stops_wei if kind in URGENT else self.others_wei
-
-
-def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
-    """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
-    if base_fee_wei > cap_wei:
-        return None
-    max_fee_wei = min(base_fee_wei * 2 + priority_fee_wei, cap_wei)
-    return Fees(max_fee_wei, min(priority_fee_wei, max_fee_wei))
 
 
 def bumped(last: Fees, market: Fees | None, cap_wei: int) -> Fees | None:
@@ -161,11 +148,11 @@ class Market:
         return Offer(fees, least.max_fee_wei)
 
     def _fees(self, base_fee_wei: int, tip_wei: int, cap_wei: int) -> Fees | None:
-        return (
-            None
-            if self.base_fee_wei.least > cap_wei
-            else fees_for(min(base_fee_wei, cap_wei), tip_wei, cap_wei)
-        )
+        """base * 2 + tip, at most the cap; None when every node's base fee is above it."""
+        if self.base_fee_wei.least > cap_wei:
+            return None
+        max_fee_wei = min(min(base_fee_wei, cap_wei) * 2 + tip_wei, cap_wei)
+        return Fees(max_fee_wei, min(tip_wei, max_fee_wei))
 
 
 def _numbers(told: Mapping[str, Sequence[Any]], place: int) -> list[int]:

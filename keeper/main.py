@@ -14,7 +14,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from datetime import UTC, datetime
 
 import structlog
 import typer
@@ -24,6 +26,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.chain.nodes import Nodes
+from core.chain.signer import Signer
 from core.custody.keys import CustodySigner, KeyRing
 from core.custody.seals import reseal_all, tell_at_start
 from core.db.engine import Bounds, Database
@@ -41,22 +44,23 @@ from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
 from keeper import funds, perps_closing, status
 from keeper.funds import Funds
-from keeper.gas import Caps
+from keeper.gas import GWEI, Caps
 from keeper.intents import Desk
 from keeper.metrics import KeeperMetrics
 from keeper.outbox_kinds import builders_of
 from keeper.read import Lenses
-from keeper.requests.loop import ANSWER_S, RequestLoop, share_of
-from keeper.requests.round import CUSTODY, SPONSOR
+from keeper.requests.loop import BOUNDS, DEADLINE_S, RequestLoop, most_under_way, share_of
+from keeper.requests.round import CUSTODY, SPONSOR, PurseTerms, RequestRound
 from keeper.signers import (
     require_all_allowed,
     require_gas_key,
     signers_of,
 )
 from keeper.state import OF_REQUESTS, Role
-from keeper.tick import Tick, TickReport, now_utc
+from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
+ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 SCRAPE = Bounds(pool_size=1, overflow=1, pool_wait_s=2, connect_s=2, statement_s=3, lock_s=1)
 
 log = structlog.get_logger(NAME)
@@ -66,6 +70,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a pretty traceback shows values, and those may be secrets
     help="Marks vaults and stops them at their stop line.",
 )
+
+
+def now_utc() -> datetime:
+    return datetime.now(UTC)
 
 
 class Keeper:
@@ -92,8 +100,10 @@ class Keeper:
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
         self._builders = builders_of(custody, deployment.contracts, self._reader)
-        self._caps = Caps.of_settings(settings)
-        self._loops: list[RequestLoop] = []
+        self._caps = Caps(
+            settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI
+        )
+        self.loops: list[RequestLoop] = []
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
         self._schedule: Schedule[JobDatabase] | None = None
@@ -114,7 +124,7 @@ class Keeper:
             self.job()
         if self._schedule is not None:
             self._schedule.stop()
-        for loop in self._loops:
+        for loop in self.loops:
             loop.stop()
         self.close()
 
@@ -143,9 +153,9 @@ class Keeper:
         try:
             if not self._ended.is_set() and self.once(self._settings.keeper_tick_s) is not None:
                 self._schedule = self._schedule or self._started_jobs()
-                if not self._loops:
-                    self._loops = self._request_loops()
-                    for loop in self._loops:
+                if not self.loops:
+                    self.loops = self.request_loops()
+                    for loop in self.loops:
                         loop.start()
         except LeadershipLostError as error:
             self._lose_lead(error)
@@ -192,7 +202,7 @@ class Keeper:
             if database is not None:
                 database.close()
         self._reader.rpc.close()
-        for loop in self._loops:
+        for loop in self.loops:
             loop.close()
 
     def _open(self) -> Tick:
@@ -201,19 +211,13 @@ class Keeper:
         if self._signers:
             client = str(rpc.call("web3_clientVersion"))
             require_all_allowed(self._signers, settings, client)
-        desk = Desk(
-            rpc=rpc,
-            database=self._database,
-            chain_id=settings.chain_id,
-            signers={role: one for role, one in self._signers.items() if role not in OF_REQUESTS},
-            caps=self._caps,
-            epoch=lambda: self._leadership.epoch,
-            fence=self._fence,
-        )
+        own = {role: one for role, one in self._signers.items() if role not in OF_REQUESTS}
+        desk = self._desk(rpc, self._database, own, self._fence)
         tick = Tick(
             desk=desk,
             lenses=Lenses(self._reader),
             max_head_age_s=settings.keeper_max_head_age_s,
+            now=now_utc,
             marks_a_day=settings.keeper_marks_a_day,
             sign=self._got_on,
             is_held_up=self._leadership.is_held_up,
@@ -227,13 +231,8 @@ class Keeper:
         )
         return tick
 
-    def requests_once(self) -> None:
-        """One round of the requests, after `once`."""
-        self._loops = self._request_loops()
-        for loop in self._loops:
-            loop.once()
-
-    def _request_loops(self) -> list[RequestLoop]:
+    def request_loops(self) -> list[RequestLoop]:
+        """Of the purses that have a key, not started."""
         settings = self._settings
         budgets = GasBudgets(
             total_wei=settings.custody_gas_wei_per_day,
@@ -241,22 +240,50 @@ class Keeper:
             account_wei=settings.custody_gas_wei_per_account_per_day,
         )
         loops = [
-            RequestLoop(
-                settings,
-                self._leadership,
-                terms,
-                of_day,
-                self._signers[terms.role],
-                builders=self._builders,
-                calls_per_s=self._share,
-                now=now_utc,
-            )
+            self._loop_of(terms, of_day)
             for terms, of_day in ((CUSTODY, budgets), (SPONSOR, sponsor_budgets(settings)))
             if terms.role in self._signers
         ]
         if Role.CUSTODY in self._signers:
             self._metrics.count_rpc(loops[0].rpc, "requests_")
         return loops
+
+    def _loop_of(self, terms: PurseTerms, budgets: GasBudgets) -> RequestLoop:
+        settings = self._settings
+        rpc = Nodes(
+            settings.rpc_urls, answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=self._share
+        )
+        database = Database(
+            settings.database_url, application_name="keeper requests", bounds=BOUNDS
+        )
+        signers = {terms.role: self._signers[terms.role]}
+        rounds = RequestRound(
+            desk=self._desk(rpc, database, signers, self._leadership.fence_beside),
+            reader=VaultReader(rpc, self._reader.contracts),
+            max_head_age_s=settings.keeper_max_head_age_s,
+            builders=self._builders,
+            budgets=budgets,
+            terms=terms,
+            most_under_way=most_under_way(self._share),
+        )
+        return RequestLoop(rounds, every_s=settings.keeper_tick_s, now=now_utc)
+
+    def _desk(
+        self,
+        rpc: Nodes,
+        database: Database,
+        signers: Mapping[Role, Signer],
+        fence: Callable[[Session], None],
+    ) -> Desk:
+        return Desk(
+            rpc=rpc,
+            database=database,
+            chain_id=self._settings.chain_id,
+            signers={str(role): signer for role, signer in signers.items()},
+            caps=self._caps,
+            epoch=lambda: self._leadership.epoch,
+            fence=fence,
+        )
 
     def _got_on(self) -> None:
         """A slice of the vaults was judged, or a turn of stops was over: the tick gets on."""
@@ -357,7 +384,9 @@ def once() -> None:
     try:
         report = keeper.once()
         if report is not None:
-            keeper.requests_once()
+            keeper.loops = keeper.request_loops()
+            for loop in keeper.loops:
+                loop.once()
     except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("tick failed", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None

@@ -125,10 +125,9 @@ class KeeperMetrics:
     # What the loop tells
 
     def leading(self, epoch: int) -> None:
-        """Called each tick; the age of a tick counts from the first time."""
+        """The age of a tick counts from here."""
         self._judge({"leads": 1, "leader_epoch": epoch})
-        if self._ticked_at is None:
-            self._ticked_at = self._clock()
+        self._ticked_at = self._clock()
 
     def ticked(self, seconds: float, status: Mapping[str, Any]) -> None:
         """A tick ended well."""

@@ -34,7 +34,6 @@ from keeper.state import (
     FactoryKeepers,
     IntentKind,
     KeeperState,
-    NodeStatus,
     VaultReading,
 )
 
@@ -253,15 +252,20 @@ def _says_more(last: SourcedMark, reading: VaultReading) -> bool:
 
 @dataclass(slots=True)
 class NodeReadings:
-    """One node's word in this tick."""
+    """One node's word in this tick. `head_age_s`: seconds of a clock that only rises since it named a
+    higher block than before.
+    """
 
-    state: NodeStatus
+    node: str
+    head: BlockHeader
+    head_age_s: float
+    keepers: FactoryKeepers | None
     by_vault: dict[str, VaultReading] = field(default_factory=dict)
 
 
 def best_first(nodes: Iterable[NodeReadings], max_head_age_s: int) -> list[NodeReadings]:
     """Those whose head is not stale first, in the order of the pool."""
-    return sorted(nodes, key=lambda one: one.state.head_age_s > max_head_age_s)
+    return sorted(nodes, key=lambda one: one.head_age_s > max_head_age_s)
 
 
 def merged(nodes: Sequence[NodeReadings], vaults: Iterable[str]) -> list[VaultReading]:
@@ -285,7 +289,7 @@ def _ignorance(reading: VaultReading) -> int:
 
 def keepers(nodes: Iterable[NodeReadings], own: str | None) -> FactoryKeepers | None:
     """Whom the factory names: any node that names `own` is believed, and any that proposes it."""
-    said = [one.state.keepers for one in nodes if one.state.keepers is not None]
+    said = [one.keepers for one in nodes if one.keepers is not None]
     return min(said, key=lambda one: (own != one.named, own != one.pending), default=None)
 
 

@@ -15,8 +15,8 @@ Laws
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
 from queue import Empty, SimpleQueue
@@ -43,7 +43,6 @@ from keeper.state import (
     SOURCE_VAULT_WORTH,
     UNREADABLE,
     FactoryKeepers,
-    NodeStatus,
     ReadBlock,
     VaultReading,
     head_of,
@@ -110,7 +109,7 @@ class NodeLens:
             failures = failures + 1 if rows is None else 0
             told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
             unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
-            put(self._part(state, [(vault, row) for vault, row in told if row.is_final]))
+            put(self._part(state, (one for one in told if one[1].is_final)))
             at += 0 if is_again else len(told)
             urgent_at, rows = time.monotonic() if is_again else urgent_at, None
         self._left_out = {one.vault: place for place, one in enumerate(order[at:])}
@@ -118,14 +117,14 @@ class NodeLens:
             for found in self._ask_alone(unsure):
                 put(self._part(state, [found]))
         if not vaults:
-            put(NodeReadings(state))
+            put(state)
         return failures < MOST_FAILURES
 
     # What is asked
 
     def _begun(
         self, vaults: Sequence[WatchedVault]
-    ) -> tuple[NodeStatus | None, tuple[Row, ...] | None]:
+    ) -> tuple[NodeReadings | None, tuple[Row, ...] | None]:
         """What it shows, and the first vaults, in one request; None: it names no newest block, or
         the lens does not answer.
         """
@@ -146,7 +145,7 @@ class NodeLens:
         age_s = self.reader.rpc.head_age_s(self.name)
         keepers = _keepers(factory, said[1], said[2])
         rows = said[3] if vaults and isinstance(said[3], tuple) else None
-        return NodeStatus(self.name, head, age_s, keepers), rows
+        return NodeReadings(self.name, head, age_s, keepers), rows
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
         return self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])
@@ -202,10 +201,11 @@ class NodeLens:
 
     # What it says
 
-    def _part(self, state: NodeStatus, told: Sequence[tuple[WatchedVault, Row]]) -> NodeReadings:
-        return NodeReadings(state, {v.vault: self._reading(v, row, state) for v, row in told})
+    def _part(self, state: NodeReadings, told: Iterable[tuple[WatchedVault, Row]]) -> NodeReadings:
+        by_vault = {vault.vault: self._reading(vault, row, state.head) for vault, row in told}
+        return replace(state, by_vault=by_vault)
 
-    def _reading(self, vault: WatchedVault, row: Row, state: NodeStatus) -> VaultReading:
+    def _reading(self, vault: WatchedVault, row: Row, head: BlockHeader) -> VaultReading:
         found = row.reading
         worth, source = _worth(found)
         return VaultReading(
@@ -215,7 +215,7 @@ class NodeLens:
             worth,
             source,
             None if found is None else UsdcE6(found.fee_owed_usdc_e6),
-            None if row is UNREAD else _block(row.block, state.head),
+            None if row is UNREAD else _block(row.block, head),
         )
 
 
@@ -252,7 +252,7 @@ class Lenses:
                 log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
             if isinstance(part, NodeReadings):
-                self._is_higher(part.state.node, part.state.head.number)
+                self._is_higher(part.node, part.head.number)
                 yield part
             elif look in awaited:
                 awaited.discard(look)

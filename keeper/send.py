@@ -6,7 +6,7 @@
 
 Laws
 - What is sent was committed before, and each commit is fenced: a leader that lost its lead writes
-  and sends nothing more.
+  and sends nothing more. An intent is moved only from the state that this process read.
 - The next nonce is the account's count plus what rows and stops hold: nothing else is remembered.
 - What is in no block is sent to every node each round. What waits too long at the lowest nonce, or
   pays less than the base fee, is offered again, dearer; what the chain refuses by now, what may not
@@ -15,19 +15,25 @@ Laws
 - What waits above a nonce that nobody holds is given up, and signed again at that one.
 - One node that lets a call pass is enough to send it; what reverts is sent REVERTS_A_DAY times.
 - A request whose asker was evicted is not signed, and bytes of it that were signed are sent no more.
+  That it is not void is held until its bytes are committed (core.identity.evictions).
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.chain.refusals import is_known
+from core.custody import views as custody
+from core.custody.views import void_requests_held
+from core.db.engine import WriteSession
+from core.keeper import intents as rows
 from core.keeper.gas import FILLER_GAS
 from core.keeper.intents import Intent, NewTx, Tx
-from core.keeper.rules import ON_CHAIN, IntentState
+from core.keeper.rules import NEXT, ON_CHAIN, IntentState
 from keeper.attempts import (
     STUCK_BLOCKS,
     Draft,
@@ -48,12 +54,7 @@ from keeper.attempts import (
 )
 from keeper.funds import STOP_GAS, STOPS_WANTED
 from keeper.gas import Fees, gas_of_calls, quotes
-from keeper.intents import (
-    Desk,
-    IntentRows,
-    VoidRequestError,
-    with_refusal,
-)
+from keeper.intents import Desk, with_refusal
 from keeper.signers import ERROR_CHARACTERS, UNSIGNED, words_of
 from keeper.state import URGENT, YIELDING, IntentKind
 from keeper.stops import Stops
@@ -66,8 +67,19 @@ REVERTS_A_DAY = 3  # that are paid for of one settlement, acceptance or anchor
 DOUBTED = (IntentKind.SETTLE, IntentKind.ACCEPT, IntentKind.ANCHOR)
 
 Drafted = tuple[Intent, Draft]
+T = TypeVar("T", NewTx, Tx)
 
 log = structlog.get_logger("keeper")
+
+
+class IntentMovedError(RuntimeError):
+    """The intent's row is not in the state that this process read: two leaders, or a hand in the
+    table.
+    """
+
+
+class VoidRequestError(RuntimeError):
+    """A request became void before its bytes were committed: nothing of the turn was written."""
 
 
 class Sender:
@@ -83,10 +95,9 @@ class Sender:
         stops: Stops | None = None,
         allows: Callable[[Intent, int], bool] = lambda intent, wei: True,
     ) -> None:
-        self._rpc, self._caps = desk.rpc, desk.caps
+        self._desk, self._rpc, self._caps = desk, desk.rpc, desk.caps
         self._signers = {signer.address: signer for signer in desk.signers.values()}
         self._addresses = {role: signer.address for role, signer in desk.signers.items()}
-        self._rows = IntentRows(desk)
         self._allows = allows
         self._stops = stops
         self._sent: set[str] = set()  # hashes that a node took
@@ -112,12 +123,13 @@ class Sender:
         """Every intent as the chain has it."""
         known_now = self._look(live)
         moves = [move_of(one, known_now.head_number, self._sent) for one in known_now.signed]
-        live = self._rows.committed(live, [move for move in moves if move is not None], now)
+        live = self._committed(live, [move for move in moves if move is not None], now)
         self._sent &= {tx.hash for one in known_now.pending for tx in one.attempts}
-        return known_now, self._rows.committed(live, list(self._ended(live, known_now)), now)
+        return known_now, self._committed(live, list(self._ended(live, known_now)), now)
 
     def _look(self, live: Sequence[Intent]) -> Round:
-        attempts = self._rows.attempts(live)
+        with self._desk.database.read() as session:
+            attempts = rows.attempts_of(session, [intent.id for intent in live])
         said = quotes(self._rpc, sorted({*self._signers, *(tx.signer for tx in attempts)}))
         if not said.heads:
             raise RpcUnreachableError("eth_getBlockByNumber", ["no node names its newest block"])
@@ -147,7 +159,7 @@ class Sender:
         for signer in self._signers:
             own = [one.newest for one in known_now.pending_of(signer) if not one.is_seen]
             due += own[:SENT_A_ROUND]
-        self._send(self._rows.not_void(due))
+        self._send(self._not_void(due))
 
     def _send(self, due: Sequence[NewTx]) -> None:
         """To every node."""
@@ -166,10 +178,10 @@ class Sender:
         self, live: Sequence[Intent], known_now: Round, now: datetime
     ) -> tuple[list[Intent], bool]:
         """Each turn is signed, committed and sent before the next one is drafted."""
-        void = self._rows.void(live)
+        void = self._void_of([intent.id for intent in live if intent.outbox_id is not None])
         planned = [intent for intent in live if intent.state is IntentState.PLANNED]
         unneeded = [IntentMove(i, IntentState.SUPERSEDED) for i in planned if i.id in void]
-        after = self._rows.committed(live, unneeded, now)
+        after = self._committed(live, unneeded, now)
         hopeless = self._hopeless(planned, now)
         wanted = [i for i in planned if i.id not in void | hopeless and self._has_key(i)]
         failed: set[str] = set()
@@ -178,11 +190,11 @@ class Sender:
         for drafts in self._turns(wanted, after, known_now, void, refused):
             signed = list(self._with_bytes(drafts, known_now, failed))
             try:
-                after = self._rows.committed(after, (), now, signed)
+                after = self._committed(after, (), now, signed)
             except VoidRequestError as error:
                 log.warning("a turn is drafted again in the next round", requests=error.args[0])
                 break  # what follows was drafted on top of the nonces of this turn
-            self._send(self._rows.not_void([tx for _, tx in signed]))
+            self._send(self._not_void([tx for _, tx in signed]))
             has_signed |= bool(signed)
         after = [with_refusal(intent, refused.get(intent.id)) for intent in after]
         late = [
@@ -194,7 +206,7 @@ class Sender:
             and now - intent.created_at >= PLANNED_PATIENCE
         ]
         ends = [IntentMove(intent, IntentState.SUPERSEDED) for intent in late]
-        return self._rows.committed(after, ends, now), has_signed
+        return self._committed(after, ends, now), has_signed
 
     def _turns(
         self,
@@ -217,7 +229,10 @@ class Sender:
     def _hopeless(self, planned: Sequence[Intent], now: datetime) -> set[int]:
         """What reverted so often in a day: whose word it was must not burn the keeper's ETH."""
         doubted = [i for i in planned if i.kind in DOUBTED]
-        reverted = self._rows.reverted_today(doubted, now)
+        if not doubted:
+            return set()
+        with self._desk.database.read() as session:
+            reverted = rows.reverted_since(session, doubted, now - timedelta(days=1))
         return {i.id for i in doubted if reverted.get((i.subject, i.kind), 0) >= REVERTS_A_DAY}
 
     def _first_attempts(
@@ -347,6 +362,85 @@ class Sender:
             except UNSIGNED as error:
                 _wait(intent, "it is not signed", error=words_of(error))
                 failed.add(draft.signer)
+
+    # Rows
+
+    def _not_void(self, due: Iterable[T]) -> list[T]:
+        """Without the bytes of requests that may be done no more; what fills their nonces stays."""
+        due = list(due)
+        void = self._void_of({tx.intent_id for tx in due if not tx.is_filler})
+        return [tx for tx in due if tx.is_filler or tx.intent_id not in void]
+
+    def _void_of(self, intent_ids: Collection[int]) -> frozenset[int]:
+        """Those whose requests may be done no more."""
+        if not intent_ids:
+            return frozenset()
+        with self._desk.database.read() as session:
+            return custody.void_intents(session, intent_ids)
+
+    def _committed(
+        self,
+        live: Sequence[Intent],
+        moves: Sequence[IntentMove],
+        now: datetime,
+        signed: Sequence[tuple[Intent, NewTx]] = (),
+    ) -> list[Intent]:
+        """Write the moves and the signed bytes in one fenced transaction.
+
+        Answers the intents that are not finished.
+
+        Errors: VoidRequestError; LeadershipLostError, IntentMovedError, the database's.
+        """
+        after = {intent.id: intent for intent in live}
+        if moves or signed:
+            with self._desk.database.write() as session:
+                self._desk.fence(session)
+                _require_not_void(session, signed)
+                for move in moves:
+                    after[move.intent.id] = self._move(session, move, now)
+                for intent, tx in signed:
+                    after[intent.id] = self._keep(session, intent, tx, now)
+        for move in moves:
+            _tell(move)
+        return [intent for intent in after.values() if NEXT[intent.state]]
+
+    def _move(self, session: WriteSession, move: IntentMove, now: datetime) -> Intent:
+        was, intent = move.intent.state, replace(move.intent, state=move.state)
+        if move.state != was:
+            assert move.state in NEXT[was], (was, move.state)
+            self._change(session, intent, was, now)
+        for tx, state, receipt in move.attempts:
+            rows.move_tx(session, tx, state, now, receipt)
+        return intent
+
+    def _keep(self, session: WriteSession, intent: Intent, tx: NewTx, now: datetime) -> Intent:
+        """The signed bytes; a replacement changes no state."""
+        was = intent.state
+        kept = replace(intent, state=IntentState.SIGNED) if was is IntentState.PLANNED else intent
+        self._change(session, kept, was, now)
+        rows.add_tx(session, tx, now)
+        return kept
+
+    def _change(
+        self, session: WriteSession, intent: Intent, was: IntentState, now: datetime
+    ) -> None:
+        if not rows.move_intent(session, intent, was, self._desk.epoch(), now):
+            raise IntentMovedError(f"intent {intent.id} is no longer {was}")
+
+
+def _require_not_void(session: WriteSession, signed: Iterable[tuple[Intent, NewTx]]) -> None:
+    requests = [i.outbox_id for i, tx in signed if i.outbox_id is not None and not tx.is_filler]
+    void = void_requests_held(session, requests)
+    if void:
+        raise VoidRequestError(sorted(void))
+
+
+def _tell(move: IntentMove) -> None:
+    intent, was = move.intent, move.intent.state
+    if move.state != was:
+        gas_used = [receipt.gas_used for _, _, receipt in move.attempts if receipt is not None]
+        log.info("intent moved", intent=intent.id, kind=intent.kind, vault=intent.vault, was=was,
+                 state=move.state, gas_used=next(iter(gas_used), None))  # fmt: skip
 
 
 def _wait(intent: Intent, why: str, **more: Any) -> None:

@@ -149,19 +149,6 @@ class FactoryKeepers:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeStatus:
-    """What a node shows besides vaults.
-
-    `head_age_s`: seconds of a clock that only rises since it named a higher block than before.
-    """
-
-    node: str
-    head: BlockHeader
-    head_age_s: float
-    keepers: FactoryKeepers | None
-
-
-@dataclass(frozen=True, slots=True)
 class KeeperState:
     """The watched vaults as one node shows them, or as the nodes do together.
 

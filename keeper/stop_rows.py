@@ -286,8 +286,9 @@ class StopRows:
     def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
         """None: one that reverted is still to be written."""
         found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
-        of_vault = (one for one in self._live(session) if one.to == stop.vault)
-        return found or next(of_vault, None)
+        if found is not None:
+            return found
+        return next((one for one in self._live(session) if one.to == stop.vault), None)
 
     def _add(self, session: WriteSession, one: Attempt, intent: Intent) -> Tx:
         tx = replace(one.tx, intent_id=intent.id)

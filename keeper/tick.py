@@ -18,12 +18,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
 
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcUnreachableError
@@ -93,10 +92,6 @@ class TickReport:
         return "the head is stale" if self.is_stale else None
 
 
-def now_utc() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(slots=True, kw_only=True)
 class Tick:
     """Everything that one tick needs. A `desk` without signers is a dry run.
@@ -109,10 +104,10 @@ class Tick:
     desk: Desk
     lenses: InitVar[Lenses]
     max_head_age_s: int
+    now: InitVar[Callable[[], datetime]]
     marks_a_day: int = MARKS_A_DAY
     sign: InitVar[Callable[[], None]] = lambda: None
     is_held_up: InitVar[Callable[[], bool]] = lambda: False
-    now: InitVar[Callable[[], datetime]] = now_utc
     clock: Callable[[], float] = time.monotonic
     stops_clock: InitVar[Callable[[], float]] = time.monotonic
     stops: Stops | None = field(init=False, default=None)
@@ -126,9 +121,9 @@ class Tick:
     def __post_init__(
         self,
         lenses: Lenses,
+        now: Callable[[], datetime],
         sign: Callable[[], None],
         is_held_up: Callable[[], bool],
-        now: Callable[[], datetime],
         stops_clock: Callable[[], float],
     ) -> None:
         if self.desk.signers:
@@ -160,7 +155,7 @@ class Tick:
 
         Errors: RpcError, LeadershipLostError, the database's.
         """
-        live, outage = self._rows(now)
+        outage = self._list_vaults(now)
         seconds = UnixSeconds(int(now.timestamp()))
         look = self.watch.look(self._watched, seconds)
         begun, nodes = self.clock(), look.nodes
@@ -170,13 +165,13 @@ class Tick:
             self.stops.write()
         if not nodes:
             raise RpcUnreachableError("eth_getBlockByNumber", ["no head with a base fee"])
+        with self.desk.database.read() as session:
+            live = rows.live_intents(session, self.desk.chain_id, of_requests=False)
         named = plan.keepers(nodes, self.own)
         state = self._state(nodes[0], live_kinds(live), named, look.readings)
         self._tell_changes(state)
         actions = self._within_budget(self._planned(nodes, state, seconds), now)
         acted = {*look.stops, *(action.to for action in actions)}
-        with self.desk.database.read() as session:
-            live = self._live(session)
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self.sender is not None:
             live = self.sender.advance([*live, *new], now)
@@ -195,22 +190,17 @@ class Tick:
             took_ms=round((look.took_s + self.clock() - begun) * 1000),
         )
 
-    def _rows(self, now: datetime) -> tuple[list[Intent], OperationalError | None]:
-        """What is under way; or why Postgres does not say, where the vaults of the tick before are
-        known.
-        """
+    def _list_vaults(self, now: datetime) -> OperationalError | None:
+        """Why Postgres does not list them, where those of the tick before are known."""
         try:
             with self.desk.database.read() as session:
                 self._watched = watched_rows.watched_vaults(session, self.desk.chain_id, now)
-                return self._live(session), None
         except OperationalError as error:
             if not self._watched:
                 raise
             log.error("the database does not answer, stops go on", error=str(error.orig))
-            return [], error
-
-    def _live(self, session: Session) -> list[Intent]:
-        return rows.live_intents(session, self.desk.chain_id, of_requests=False)
+            return error
+        return None
 
     def _state(
         self,
@@ -222,8 +212,8 @@ class Tick:
         """These readings at this node's head."""
         return KeeperState(
             self.desk.chain_id,
-            node.state.head,
-            int(node.state.head_age_s),
+            node.head,
+            int(node.head_age_s),
             tuple(readings),
             self.max_head_age_s,
             live,
@@ -239,9 +229,7 @@ class Tick:
         """Everything that is due but stops. What reverts where it is not due needs one node's word,
         any other two where two are present.
         """
-        states = [
-            self._state(one, state.live, one.state.keepers, one.by_vault.values()) for one in nodes
-        ]
+        states = [self._state(one, state.live, one.keepers, one.by_vault.values()) for one in nodes]
         rpc = self.watch.lenses.reader.rpc
         needed = min(plan.NEEDED, sum(rpc.head_age_s(name) <= PRESENT_S for name in rpc.names))
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import structlog
@@ -125,8 +125,8 @@ class Watch:
         if self.stops is not None:
             self.stops.follow()
         for part in self.lenses.look(order):
-            node = nodes.setdefault(part.state.node, NodeReadings(part.state))
-            node.by_vault |= part.by_vault
+            node = nodes.setdefault(part.node, replace(part, by_vault={}))
+            node.by_vault.update(part.by_vault)
             due |= self._stopped(part, self._due | due.keys())
             if self._asked or not given.look.done() or self.is_held_up():
                 self.sign()
@@ -145,7 +145,7 @@ class Watch:
         due = [reading for reading in part.by_vault.values() if plan.is_fallen(reading)]
         for one in due:
             if one.vault not in known:
-                action = one.action(IntentKind.STOP, part.state.head, FELL)
+                action = one.action(IntentKind.STOP, part.head, FELL)
                 tell(action, is_sent=self.stops is not None)
         if due and self.stops is not None:
             self.stops.send(due)

@@ -29,7 +29,6 @@ from core.chain.nodes import Nodes
 from core.chain.provider import names_of
 from core.chain.signer import local_signer
 from core.db.engine import Database
-from core.errors import InvalidParameterError
 from core.findings import PartFinding, right, wrong
 from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
@@ -313,8 +312,8 @@ def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
 
 
 def _key_of(prefix: str, asked: Preflight) -> str | None:
-    """The account of a key of the API; None: none is set. Errors: InvalidParameterError, RpcError;
-    Of a key that must not sign on this chain too.
+    """The account of a key of the API; None: none is set. Errors: RpcError; InvalidParameterError, also
+    when it must not sign on this chain.
     """
     plain, keystore, password_file = (
         getattr(asked.settings, f"{prefix.lower()}_{kind}")
@@ -330,7 +329,7 @@ def _key_of(prefix: str, asked: Preflight) -> str | None:
 
 def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     """Its accounts: may they sign here, does the factory obey them, can they pay. Errors:
-    InvalidParameterError for a key's setting or file.
+    InvalidParameterError for a key, its setting or its file.
     """
     settings, what = asked.settings, "keeper"
     signers = signers_of(settings)
@@ -351,8 +350,6 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
             what,
             "no key is set, it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
         )
-    except InvalidParameterError as error:
-        yield wrong(what, str(error))
     except (RpcError, SQLAlchemyError) as error:
         yield wrong(what, f"not known ({type(error).__name__}): mend the lines above")
     else:

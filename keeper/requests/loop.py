@@ -12,29 +12,18 @@ Laws
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 import structlog
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
 
-from core.chain.nodes import Nodes
-from core.chain.signer import Signer
-from core.db.engine import Bounds, Database
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.engine import Bounds
+from core.db.leadership import LeadershipLostError
 from core.errors import OutsideError, text_of
-from core.keeper.gas import GasBudgets
-from core.mandate.chain.lens import LENS
-from core.mandate.chain.reader import VaultReader
-from core.settings import Settings
 from core.watchdog import Watchdog
-from keeper.gas import Caps
-from keeper.intents import Desk
-from keeper.outbox_kinds import Builder
-from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, PurseTerms, RequestRound
+from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
 
-ANSWER_S = 5.0  # a node that takes longer is as good as gone: the next one is asked
 HANGS_S = 600.0
 END_S = 2.0
 LEAST_CALLS_PER_S = 10.0
@@ -47,49 +36,17 @@ log = structlog.get_logger("keeper")
 
 
 class RequestLoop:
-    """Runs rounds until `stop`. Nothing is asked over the network before `start` or `once`.
-
-    `calls_per_s`: its share of what each node is asked. `now`: aware UTC.
+    """Runs rounds until `stop`, and closes what they stand on. Nothing is asked over the network before
+    `start` or `once`. `now`: aware UTC.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        leadership: Leadership,
-        terms: PurseTerms,
-        budgets: GasBudgets,
-        signer: Signer,
-        *,
-        builders: Mapping[str, Builder],
-        calls_per_s: float,
-        now: Callable[[], datetime],
+        self, rounds: RequestRound, *, every_s: float, now: Callable[[], datetime]
     ) -> None:
-        self.rpc = Nodes(
-            settings.rpc_urls, answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=calls_per_s
-        )
-        self._settings, self._leadership, self._now = settings, leadership, now
-        self._database = Database(
-            settings.database_url, application_name="keeper requests", bounds=BOUNDS
-        )
+        self._round, self._every_s, self._now = rounds, every_s, now
         self._watchdog = Watchdog(HANGS_S)
-        desk = Desk(
-            rpc=self.rpc,
-            database=self._database,
-            chain_id=settings.chain_id,
-            signers={terms.role: signer},
-            caps=Caps.of_settings(settings),
-            epoch=lambda: leadership.epoch,
-            fence=self._fence,
-        )
-        self._round = RequestRound(
-            desk=desk,
-            reader=VaultReader(self.rpc, settings.deployment(LENS).contracts),
-            max_head_age_s=settings.keeper_max_head_age_s,
-            builders=builders,
-            budgets=budgets,
-            terms=terms,
-            most_under_way=most_under_way(calls_per_s),
-        )
+        rounds.sign = self._watchdog.sign
+        self.rpc = rounds.desk.rpc
         self._is_on_chain = False  # its nodes serve the chain
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
@@ -110,14 +67,14 @@ class RequestLoop:
         """Call it after the lead was given back: it waits a moment for the end of a round."""
         if self._thread.is_alive():
             self._thread.join(END_S)
-        self._database.close()
+        self._round.desk.database.close()
         self.rpc.close()
 
     def once(self) -> bool:
         """One round; False when the lead is lost."""
         try:
             if not self._is_on_chain:
-                self.rpc.keep_to(self._settings.chain_id)
+                self.rpc.keep_to(self._round.desk.chain_id)
                 self._is_on_chain = True
             self._round.run(self._now())
         except LeadershipLostError as error:
@@ -133,13 +90,8 @@ class RequestLoop:
     def _run(self) -> None:
         while not self._ended.is_set() and self.once():
             self._watchdog.sign()
-            self._ended.wait(self._settings.keeper_tick_s)
+            self._ended.wait(self._every_s)
         self._watchdog.call_off()
-
-    def _fence(self, session: Session) -> None:
-        """The loop gets on."""
-        self._leadership.fence_beside(session)
-        self._watchdog.sign()
 
 
 def share_of(calls_per_s: float, loops: int = 1) -> float:

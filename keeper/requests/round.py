@@ -22,7 +22,7 @@ Laws
   through, which is more than that a key is set.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -64,6 +64,8 @@ ROOM_FOR_REPLACEMENTS = 2
 # upper bound of an unsigned type 2 transaction with a transfer's 292 bytes of call data
 UNSIGNED_TRANSFER_BYTES = 450
 
+# A request's place, and what is to be written down of it; None: it cannot be built now.
+_Built = tuple[QueuePlace, tuple[NewIntent, IntentState] | None]
 # Live intents, what they are of by outbox id, and what is due.
 _Waiting = tuple[list[Intent], dict[int, QueuePlace], list[tuple[OutboxRequest, QueuePlace]]]
 
@@ -100,17 +102,9 @@ class RequestPrice:
     affordable: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A request, and what is to be written down of it; None: it cannot be built now."""
-
-    place: QueuePlace
-    intent: tuple[NewIntent, IntentState] | None
-
-
 @dataclass(kw_only=True)
 class RequestRound:
-    """Of one purse, whose key is the only one of the `desk`."""
+    """Of one purse, whose key is the only one of the `desk`. `sign`: the round gets on."""
 
     desk: Desk
     reader: VaultReader
@@ -119,6 +113,7 @@ class RequestRound:
     budgets: GasBudgets
     terms: PurseTerms = CUSTODY
     most_under_way: int = MOST_UNDER_WAY
+    sign: Callable[[], None] = lambda: None
     sender: Sender = field(init=False)
     _kept_wei: dict[int, int] = field(init=False, default_factory=dict)  # by outbox id
     _layer_1_wei: int = field(init=False, default=0)
@@ -253,15 +248,15 @@ class RequestRound:
 
     def _built(
         self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: BlockHeader, now: datetime
-    ) -> list[_Planned]:
-        """Signed by the wallets' keys."""
+    ) -> list[_Built]:
+        """Signed by the wallets' keys; each is a sign that the round gets on."""
+        built = list[_Built]()
         with self.desk.database.read() as session:
-            return [
-                _Planned(
-                    place, spared(partial(self._intent, session, one, head, now), request=one.id)
-                )
-                for one, place in due
-            ]
+            for one, place in due:
+                found = spared(partial(self._intent, session, one, head, now), request=one.id)
+                built.append((place, found))
+                self.sign()
+        return built
 
     def _intent(
         self, session: Session, request: OutboxRequest, head: BlockHeader, now: datetime
@@ -287,9 +282,7 @@ class RequestRound:
             return None
         return intent_of_request(request, self.terms.role, data, head), IntentState.PLANNED
 
-    def _written(
-        self, built: Sequence[_Planned], price: RequestPrice, now: datetime
-    ) -> list[Intent]:
+    def _written(self, built: Sequence[_Built], price: RequestPrice, now: datetime) -> list[Intent]:
         """In one transaction: gas kept, intents planned, places taken.
 
         Answers the intents to be sent.
@@ -297,15 +290,15 @@ class RequestRound:
         added = list[Intent]()
         with self.desk.database.write() as session:
             self.desk.fence(session)
-            queue.hold_gas(session, [one.place for one in built], gas.day_of(now))
-            for one in built:
-                ids = [one.place.outbox_id]
-                if one.intent is None:
+            queue.hold_gas(session, [place for place, _ in built], gas.day_of(now))
+            for place, found in built:
+                ids = [place.outbox_id]
+                if found is None:
                     queue.wait_until(session, ids, now + UNBUILT_WAITS)
                     continue
-                intent, state = one.intent
+                intent, state = found
                 is_to_be_sent = state is IntentState.PLANNED
-                if is_to_be_sent and not self._is_paid_for(session, one.place, price, now):
+                if is_to_be_sent and not self._is_paid_for(session, place, price, now):
                     continue
                 made = rows.add_intent(session, intent, self.desk.epoch(), now, state)
                 if made is None:

@@ -61,6 +61,7 @@ def mark(where: World) -> tuple[int, float]:
         desk=many_vaults.dry_run(where.database, rpc, leadership),
         lenses=Lenses(VaultReader(rpc, where.chain.contracts)),
         max_head_age_s=3_600,
+        now=lambda: datetime.now(UTC),
     )
     requests, seconds = [], []
     for _ in range(3):

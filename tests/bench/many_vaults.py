@@ -197,6 +197,7 @@ def tick_of(database: Database, rpc: Nodes, leadership: Leadership) -> Tick:
         desk=dry_run(database, rpc, leadership),
         lenses=Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS})),
         max_head_age_s=3_600,
+        now=lambda: datetime.now(UTC),
     )
 
 

@@ -153,6 +153,18 @@ def test_so_many_are_under_way__and_no_more_are_planned(
     assert len(transfers(stage)) == 25
 
 
+def test_a_round__signs_that_it_gets_on_at_each_request(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked(stage, 5)
+    keeper = keeper_of(stage)
+    signs: list[int] = []
+    assert keeper.requests is not None
+    monkeypatch.setattr(keeper.requests, "sign", lambda: signs.append(1))
+    keeper.run()
+    assert len(signs) >= 5
+
+
 @pytest.mark.slow
 def test_what_the_chain_refuses__makes_room_for_the_others_and_ends_after_an_hour(
     stage: Stage,

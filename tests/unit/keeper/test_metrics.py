@@ -48,7 +48,6 @@ def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(
     assert (value(metrics, "tick_age_seconds"), value(metrics, "leader_epoch")) == (10, 7)
     metrics.ticked(0.25, JUDGED_THREE)
     clock.now += 30
-    metrics.leading(7)
     assert value(metrics, "tick_age_seconds") == 30
 
 

@@ -20,7 +20,7 @@ from keeper.plan import (
     keepers,
     merged,
 )
-from keeper.state import Action, FactoryKeepers, IntentKind, NodeStatus, VaultReading
+from keeper.state import Action, FactoryKeepers, IntentKind, VaultReading
 from tests.each import each
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, NOW, USDC, VAULT, reading
 
@@ -150,8 +150,7 @@ def node(
     age_s: float = 0.0,
     named: FactoryKeepers | None = None,
 ) -> NodeReadings:
-    state = NodeStatus("node", HEAD, age_s, named)
-    return NodeReadings(state, {one.vault: one for one in readings})
+    return NodeReadings("node", HEAD, age_s, named, {one.vault: one for one in readings})
 
 
 def test_best_first__those_with_a_head_of_now_in_the_order_of_the_pool() -> None:

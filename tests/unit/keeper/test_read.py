@@ -278,9 +278,9 @@ def states(lenses: Lenses) -> list[NodeReadings]:
 def test_what_a_node_shows_besides_vaults() -> None:
     with lenses_of(Node(lambda asked: [])) as lenses:
         (part,) = states(lenses)
-    assert part.state.head.number == NUMBER
-    assert part.state.keepers is not None
-    assert (part.state.keepers.named.lower(), part.state.keepers.pending) == (KEEPER, None)
+    assert part.head.number == NUMBER
+    assert part.keepers is not None
+    assert (part.keepers.named.lower(), part.keepers.pending) == (KEEPER, None)
 
 
 def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
@@ -295,12 +295,12 @@ def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
     slow, quick = Node(hangs), Node(lambda asked: [valued()] * len(asked))
     with lenses_of(slow, quick) as lenses:
         begun = time.monotonic()
-        assert [part.state.node for part in lenses.look(vaults(5))] == ["n1:80"]
-        assert [part.state.node for part in lenses.look(vaults(5))] == ["n1:80"]
+        assert [part.node for part in lenses.look(vaults(5))] == ["n1:80"]
+        assert [part.node for part in lenses.look(vaults(5))] == ["n1:80"]
         assert time.monotonic() - begun < 0.5
         assert len(slow.asked) == 1, "it is asked again when it is through"
         time.sleep(0.8)
-        late = [part.state.node for part in lenses.look(vaults(5))]
+        late = [part.node for part in lenses.look(vaults(5))]
         assert sorted(late) == ["n0:80", "n1:80"], "what it says counts when it comes"
 
 
@@ -318,7 +318,7 @@ def test_a_thread_that_does_not_start__costs_its_node_no_further_look(
         monkeypatch.setattr(threading.Thread, "start", start)
         with pytest.raises(RuntimeError):
             look(lenses, vaults(1))
-        nodes = {part.state.node for part in lenses.look(vaults(1))}
+        nodes = {part.node for part in lenses.look(vaults(1))}
         assert nodes == set(lenses.reader.rpc.names)
 
 
@@ -336,5 +336,5 @@ def test_a_node_that_is_late_with_its_newest_height__is_read_in_each_look() -> N
         lenses = Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}))
         for _ in range(3):
             lenses.await_block(time.monotonic() + 3 * read.HEAD_POLL_S, threading.Event())
-            nodes = {part.state.node for part in lenses.look(vaults(1))}
+            nodes = {part.node for part in lenses.look(vaults(1))}
             assert nodes == {"slow:80", "fast:80"}

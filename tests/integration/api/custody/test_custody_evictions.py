@@ -14,7 +14,7 @@ from sqlalchemy import update
 
 from core.hexes import hex_of
 from core.identity.tables import Account as AccountRow
-from keeper.intents import IntentRows
+from keeper.send import Sender
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
 from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError
@@ -302,17 +302,17 @@ def rotating_signer(stolen: Owned) -> Any:
 def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(
     stolen: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage, not_void = stolen.stage, IntentRows.not_void
+    stage, not_void = stolen.stage, Sender._not_void
     stage.asked(stolen.key, "60")
 
-    def late(rows: IntentRows, due: Any) -> Any:
+    def late(sender: Sender, due: Any) -> Any:
         if not due:
             return []
         monkeypatch.undo()
         stolen.rotate()
-        return not_void(rows, due)
+        return not_void(sender, due)
 
-    monkeypatch.setattr(IntentRows, "not_void", late)
+    monkeypatch.setattr(Sender, "_not_void", late)
     keeper = stage.keeper()
     keeper.run()
     assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)
