@@ -45,7 +45,7 @@ from core.transfers.rules import (
 from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import deposit_of, payment_of, usdc_payees
+from indexer.chain.facts import deposit_of, paid_account, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 
@@ -201,10 +201,10 @@ class _Look:
         chain, entries = self.chain, dict[int, list[LedgerEntry]]()
         linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
         for one in receipt.logs:
-            paid = payment_of(one, chain.usdc, linked, at)
+            paid = paid_account(one, chain.usdc, linked, at)
             if paid is not None:
                 entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
-                entries.setdefault(paid.account_id, []).append(entry)
+                entries.setdefault(paid, []).append(entry)
         Taking(session, chain, ACCOUNT, self.now).take(entries)
 
 
@@ -236,7 +236,7 @@ def _hold_against(
     linked = linked_wallets(session, usdc_payees(receipt.logs, chain.usdc))
     before = header.timestamp - LINK_MARGIN_S
     for one in receipt.logs:
-        if one not in kept and payment_of(one, chain.usdc, linked, before) is not None:
+        if one not in kept and paid_account(one, chain.usdc, linked, before) is not None:
             what = f"the record has no payment {one.log_index} of {receipt.tx_hash}"
             raise BlockContradictionError(header, what)
 
