@@ -42,7 +42,6 @@ from core.transfers.rules import (
     judge,
     moved,
 )
-from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_of, paid_account, usdc_payees
@@ -161,7 +160,14 @@ class _Look:
                     return None
                 _hold_against(session, chain, receipt, header)
                 sighting = self._sighting(due, receipt, header.timestamp)
-            step = judge(_watched(report), sighting, safe.timestamp)
+            block_hash = None if report.block_hash is None else hex_of(report.block_hash)
+            watched = Watched(
+                state=State(report.state),
+                amount_e6=report.amount_e6,
+                deadline=int(report.deadline_at.timestamp()),
+                block_hash=block_hash,
+            )
+            step = judge(watched, sighting, safe.timestamp)
             match step.verdict:
                 case TransferVerdict.WAIT:
                     transfer_reports.look_again(report, self.now)
@@ -247,12 +253,3 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
     if ours is None:
         return number < chain_repository.oldest_block(session, chain.chain_id).number
     return ours == block_hash
-
-
-def _watched(report: TransferReport) -> Watched:
-    return Watched(
-        state=State(report.state),
-        amount_e6=report.amount_e6,
-        deadline=int(report.deadline_at.timestamp()),
-        block_hash=None if report.block_hash is None else hex_of(report.block_hash),
-    )
