@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.db.refused import is_time_out
 from core.errors import InvalidParameterError, OutsideError
 from core.identity.queries import find_account
 from core.mandate.queries import find_mandate, ledger_name
@@ -48,7 +49,10 @@ def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryRe
                 f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, "
                 "run it again"
             )
-            return RetryResult(tuple(lines), is_held=True)
+            if not is_time_out(error):
+                return RetryResult(tuple(lines), is_held=True)
+            is_held = True
+            continue
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"

@@ -157,7 +157,20 @@ def code(content: bytes) -> bytes:
 def header(content: bytes) -> BlockHeader | None:
     """A block of eth_getBlockBy*, with transactions by hash or whole; None: not there."""
     found = _read_block(content)
-    return None if found is None else _header(found)
+    if found is None:
+        return None
+    base_fee = found.base_fee_per_gas
+    return BlockHeader(
+        number=int(found.number, 16),
+        hash=found.hash.lower(),
+        parent_hash=found.parent_hash.lower(),
+        timestamp=int(found.timestamp, 16),
+        logs_bloom=int(found.logs_bloom, 16),
+        transaction_hashes=tuple(
+            (tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions
+        ),
+        base_fee_wei=None if base_fee is None else int(base_fee, 16),
+    )
 
 
 def calls_of_block(content: bytes) -> tuple[SentCall, ...]:
@@ -201,21 +214,6 @@ def transaction(content: bytes) -> dict[str, Any] | None:
     _whole_bytes(found.input)
     raw: dict[str, Any] = plain(content)
     return raw
-
-
-def _header(found: _Block) -> BlockHeader:
-    base_fee = found.base_fee_per_gas
-    return BlockHeader(
-        number=int(found.number, 16),
-        hash=found.hash.lower(),
-        parent_hash=found.parent_hash.lower(),
-        timestamp=int(found.timestamp, 16),
-        logs_bloom=int(found.logs_bloom, 16),
-        transaction_hashes=tuple(
-            (tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions
-        ),
-        base_fee_wei=None if base_fee is None else int(base_fee, 16),
-    )
 
 
 def _receipt(found: _Receipt) -> TransactionReceipt:

@@ -42,10 +42,9 @@ from core.transfers.rules import (
     judge,
     moved,
 )
-from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import deposit_of, payment_of, usdc_payees
+from indexer.chain.facts import deposit_of, paid_account, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 
@@ -161,7 +160,14 @@ class _Look:
                     return None
                 _hold_against(session, chain, receipt, header)
                 sighting = self._sighting(due, receipt, header.timestamp)
-            step = judge(_watched(report), sighting, safe.timestamp)
+            block_hash = None if report.block_hash is None else hex_of(report.block_hash)
+            watched = Watched(
+                state=State(report.state),
+                amount_e6=report.amount_e6,
+                deadline=int(report.deadline_at.timestamp()),
+                block_hash=block_hash,
+            )
+            step = judge(watched, sighting, safe.timestamp)
             match step.verdict:
                 case TransferVerdict.WAIT:
                     transfer_reports.look_again(report, self.now)
@@ -201,10 +207,10 @@ class _Look:
         chain, entries = self.chain, dict[int, list[LedgerEntry]]()
         linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
         for one in receipt.logs:
-            paid = payment_of(one, chain.usdc, linked, at)
+            paid = paid_account(one, chain.usdc, linked, at)
             if paid is not None:
                 entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
-                entries.setdefault(paid.account_id, []).append(entry)
+                entries.setdefault(paid, []).append(entry)
         Taking(session, chain, ACCOUNT, self.now).take(entries)
 
 
@@ -236,7 +242,7 @@ def _hold_against(
     linked = linked_wallets(session, usdc_payees(receipt.logs, chain.usdc))
     before = header.timestamp - LINK_MARGIN_S
     for one in receipt.logs:
-        if one not in kept and payment_of(one, chain.usdc, linked, before) is not None:
+        if one not in kept and paid_account(one, chain.usdc, linked, before) is not None:
             what = f"the record has no payment {one.log_index} of {receipt.tx_hash}"
             raise BlockContradictionError(header, what)
 
@@ -247,12 +253,3 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
     if ours is None:
         return number < chain_repository.oldest_block(session, chain.chain_id).number
     return ours == block_hash
-
-
-def _watched(report: TransferReport) -> Watched:
-    return Watched(
-        state=State(report.state),
-        amount_e6=report.amount_e6,
-        deadline=int(report.deadline_at.timestamp()),
-        block_hash=None if report.block_hash is None else hex_of(report.block_hash),
-    )

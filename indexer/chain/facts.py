@@ -90,24 +90,17 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class WalletPayment:
-    """A Transfer of USDC that reached the wallet of an account."""
-
-    account_id: int
-    log: RawLog
-
-
-@dataclass(frozen=True, slots=True)
 class BlockFacts:
     """`logs` are those that are kept: of our contracts, and the payments' own.
 
-    `created` are the vaults that the block made, whether or not their events fit the ABI.
+    `payments`: transfers of USDC that reached the wallet of an account, by its id. `created` are the
+    vaults that the block made, whether or not their events fit the ABI.
     """
 
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
-    payments: tuple[WalletPayment, ...]
+    payments: tuple[tuple[int, RawLog], ...]
     reverts: tuple[NewRevert, ...]
     created: tuple[Created, ...] = ()
     reserve: tuple[NewReserveEvent, ...] = ()
@@ -135,15 +128,15 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
     of_factory = (one for one in block.logs if one.address == watch.factory)
     created = {made.address: made for one in of_factory if (made := created_by(one))}
     kept, found = list[RawLog](), list[Found]()
-    payments, reserve = list[WalletPayment](), list[NewReserveEvent]()
+    payments, reserve = list[tuple[int, RawLog]](), list[NewReserveEvent]()
     for log in block.logs:
-        payment = payment_of(log, watch.usdc, watch.wallets, at)
+        paid = paid_account(log, watch.usdc, watch.wallets, at)
         is_vault = log.address in watch.vaults or log.address in created
         is_reserve = log.address == watch.reserve_token and is_event_of_reserve(log)
         is_ours = is_vault or log.address == watch.factory or log.address in watch.adapters
-        if payment is not None:
-            payments.append(payment)
-        if payment is not None or is_ours or is_reserve:
+        if paid is not None:
+            payments.append((paid, log))
+        if paid is not None or is_ours or is_reserve:
             kept.append(log)
         if not is_ours and not is_reserve:
             continue
@@ -211,10 +204,10 @@ def kept_name(public_id: str) -> str | None:
     return public_id if public_id.isprintable() and 0 < len(public_id) <= NAME_CHARACTERS else None
 
 
-def payment_of(
+def paid_account(
     log: RawLog, usdc: str, wallets: Mapping[str, LinkedWallet], at: int
-) -> WalletPayment | None:
-    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
+) -> int | None:
+    """Whom it pays: a transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
     not of nothing: anybody may make transfers of 0, in the name of anybody, and each would cost a
     row.
     """
@@ -223,7 +216,7 @@ def payment_of(
     linked = wallets.get(address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
-    return WalletPayment(linked.account_id, log)
+    return linked.account_id
 
 
 def deposit_of(log: RawLog, chain_id: int) -> NewTransfer:

@@ -88,7 +88,7 @@ class HeldReason:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LedgerEntry:
     """What the chain says to one ledger.
 

@@ -36,7 +36,6 @@ from core.blocks.reverts import PendingRevert
 from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.db.engine import WriteSession
-from core.errors import OutsideError
 from core.hexes import bytes_of
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.chain.reader import VaultReader
@@ -80,24 +79,14 @@ class Explained:
 UNEXPLAINED = Explained(UNKNOWN, None, None, None)
 
 
-class TransactionUnavailableError(OutsideError):
-    """The node does not know a transaction that another one showed in a block: it lags.
-
-    Ask again.
-    """
-
-    def __init__(self, tx_hash: str) -> None:
-        super().__init__(f"transaction {tx_hash} is not there")
-
-
 def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
     """Look up and replay.
 
-    Errors: TransactionUnavailableError and the reader's; then it is asked for again.
+    Errors: BlockUnavailableError and the reader's; then it is asked for again.
     """
     transaction = reader.transaction(revert.tx_hash)
-    if transaction is None:
-        raise TransactionUnavailableError(revert.tx_hash)
+    if transaction is None:  # which another node showed in its block: this one lags
+        raise BlockUnavailableError(revert.number, revert.block_hash)
     data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
     decoded, sent = None if data is None else decode_revert(data), transaction["input"]
     reason = UNKNOWN if decoded is None else decoded.name
@@ -135,7 +124,7 @@ class RevertedCalls:
             now = self._clock()
             try:
                 explained = explain(chain.reader, revert)
-            except (RpcError, TransactionUnavailableError, *OF_ONE_FACT) as error:
+            except (RpcError, BlockUnavailableError, *OF_ONE_FACT) as error:
                 self._tries[revert.tx_hash] += 1
                 is_young = now.timestamp() - revert.at <= PATIENCE_S
                 if is_young or self._tries[revert.tx_hash] < PATIENCE_ROUNDS:

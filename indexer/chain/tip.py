@@ -168,7 +168,12 @@ class TipLoop:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
             if ours is not None and ours != head.hash:
                 return self._unwind(head)
-            return self._rest(head)
+            # the chain ends where we do, or the machine that answers is behind
+            self._nodes.holds_ours()
+            if self._is_stale:
+                # a quiet chain or a node that stands still: another may know more
+                self._chain.reader.rpc.distrust("stale")
+            return TipRound(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
         if final is not None:
             return self._fill(head, final)
@@ -180,14 +185,6 @@ class TipLoop:
             self._take(header, seen_at)
             written += 1
         return TipRound(head.number, self._cursor.number, written)
-
-    def _rest(self, head: BlockHeader) -> TipRound:
-        """The chain ends where we do, or the machine that answers is behind."""
-        self._nodes.holds_ours()
-        if self._is_stale:
-            # a quiet chain or a node that stands still: another may know more
-            self._chain.reader.rpc.distrust("stale")
-        return TipRound(head.number, self._cursor.number)
 
     def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own

@@ -185,9 +185,9 @@ class BlockWriter:
             note_block(session, self.chain, facts, self.now)
         for mandate_id, entry in entries:
             self._mandates.setdefault(mandate_id, []).append(entry)
-        for payment in facts.payments:
-            row = LedgerEntry(deposit_of(payment.log, chain_id), payment.log)
-            self._accounts.setdefault(payment.account_id, []).append(row)
+        for account_id, log in facts.payments:
+            row = LedgerEntry(deposit_of(log, chain_id), log)
+            self._accounts.setdefault(account_id, []).append(row)
         self._move_on(facts, created, published)
         return written
 

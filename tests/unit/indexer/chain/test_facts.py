@@ -148,8 +148,8 @@ def paid(amount: int, **changes: Any) -> tuple[Any, ...]:
 def test_a_transfer_of_nothing_to_a_linked_wallet__leaves_no_row() -> None:
     """Anybody may make thousands of them, in the name of anybody."""
     assert paid(0) == ((), ())
-    ((payment,), logs) = paid(1)
-    assert (int(payment.log.data, 16), len(logs)) == (1, 1)
+    (((_, log),), logs) = paid(1)
+    assert (int(log.data, 16), len(logs)) == (1, 1)
 
 
 def test_a_transfer_without_an_amount__is_no_payment() -> None:

@@ -73,7 +73,7 @@ def test_any_log_of_any_contract__gives_facts_or_is_called_undecodable(
 ) -> None:
     found = facts(RawLog(address, (topic, *map(hex_of, topics)), hex_of(body), 5, HASH, HASH, 0, 0))
     assert len(found.found) <= 1
-    assert all(deposit_of(payment.log, 84532) for payment in found.payments)
+    assert all(deposit_of(log, 84532) for _, log in found.payments)
 
 
 @given(
