@@ -11,7 +11,6 @@
     past         the simulated past of `make up`, 500 pairs for 90 days, into a database of its own
     wci          the warning statistics over 1,000,000 warnings and 10,000 outcomes
 
-Beside each stands the CPU time of this process: on a busy machine it says more than the clock does.
 The last line is one JSON object. Figures are shown, not judged.
 """
 
@@ -22,10 +21,8 @@ import os
 import statistics as figures
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import cycle
@@ -87,7 +84,7 @@ _ASSETS = text(
 _MINUTE = text("""
 select (select count(*) from snap_1m where ts = :minute and fault is null),
        (select count(*) from snap_1m where ts = :minute and fault is not null),
-       (select max(lag_s) from venue_state), (select sum(planned) from scan_run where minute = :minute)
+       (select max(lag_s) from venue_state)
 """)
 
 
@@ -101,16 +98,6 @@ def world() -> SimWorld:
 
 def venues_of(of: SimWorld) -> list[MarketVenue]:
     return [SimVenue(name, of, now_utc) for name, rows in of.rows_at.items() if rows.size]
-
-
-@contextmanager
-def cpu(what: str) -> Iterator[None]:
-    """Says when it begins, and how long it took."""
-    print(f"{what} ...", flush=True)
-    began, used = time.perf_counter(), time.process_time()
-    yield
-    took, used = time.perf_counter() - began, time.process_time() - used
-    print(f"    {took:.1f} s, of which {used:.1f} s on a core of this process", flush=True)
 
 
 async def books(database: Database, minute: datetime) -> tuple[float, list[samples.SampleBatch]]:
@@ -150,37 +137,27 @@ def _measured(
     return scan_books.measured(found, listings, BesideBooks(rates, {}, {}), {}, {}, minute)
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """Rows a second."""
-
-    stored: float
-    shown: float
-    bare: float
-
-
 def ingest(
     database: Database, batches: Sequence[samples.SampleBatch], minute: datetime
-) -> Ingested:
-    """Medians of alternating rounds, a minute later each. The scanner's venues write on threads, as
-    here; the bare COPY has all rows in one statement.
+) -> dict[str, float]:
+    """{stored, shown, bare} in rows a second: medians of alternating rounds, a minute later each. The
+    scanner's venues write on threads, as here; the bare COPY has all rows in one statement.
     """
-    store = ScannerStore(database, lambda session: None)
+    store, found = ScannerStore(database, lambda session: None), dict[str, list[float]]()
     with database.write() as session:
         session.execute(
             text(f"create table bare (like {MarketSample.__tablename__} including all)")
         )
-    found = list[Ingested]()
+    ways: dict[str, Callable[[datetime], float]] = {
+        "stored": lambda at: _together(partial(_append, database), batches, at),
+        "shown": lambda at: _together(lambda one: store.write_samples(one, now_utc()), batches, at),
+        "bare": lambda at: _bare(database, batches, at),
+    }
     minutes = (minute + timedelta(minutes=number) for number in itertools.count(1))
     for _ in range(ROUNDS):
-        found.append(
-            Ingested(
-                _together(lambda one: _append(database, one), batches, next(minutes)),
-                _together(lambda one: store.write_samples(one, now_utc()), batches, next(minutes)),
-                _bare(database, batches, next(minutes)),
-            )
-        )
-    return Ingested(*(figures.median(one) for one in zip(*map(astuple, found), strict=True)))
+        for name, way in ways.items():
+            found.setdefault(name, []).append(way(next(minutes)))
+    return {name: figures.median(rates) for name, rates in found.items()}
 
 
 def _together(
@@ -238,18 +215,14 @@ def scan(database: Database, minutes: int) -> dict[str, float]:
         running = asyncio.ensure_future(scanner.run())
         minute = now_utc().replace(second=0, microsecond=0)
         for number in range(WARM_UP + minutes):
-            until = minute + timedelta(minutes=number, seconds=POLL_S)
+            at = minute + timedelta(minutes=number)
+            until = at + timedelta(seconds=POLL_S)
             await asyncio.sleep(max(0.0, (until - now_utc()).total_seconds()))
-            at, used = minute + timedelta(minutes=number), time.process_time()
-            found = await asyncio.to_thread(_scanned, database, at)
-            print(
-                f"    {at:%H:%M} {found[0]:,} measured, {found[1]} faults of {found[3]:,} that were due, "
-                f"lag p99 {found[2]:.2f} s, {used:.1f} s on a core until now",
-                flush=True,
-            )
+            measured, faults, lag_s = await asyncio.to_thread(_scanned, database, at)
+            print(f"    {at:%H:%M} {measured:,} measured, {faults} faults, lag p99 {lag_s:.2f} s")
             if number >= WARM_UP:
-                looked.append(found[0])
-                lags.append(found[2])
+                looked.append(measured)
+                lags.append(lag_s)
         scanner.stop()
         await running
 
@@ -257,10 +230,10 @@ def scan(database: Database, minutes: int) -> dict[str, float]:
     return {"listings_per_minute": min(looked), "lag_p99_s": round(max(lags), 3)}
 
 
-def _scanned(database: Database, minute: datetime) -> tuple[int, int, float, int]:
+def _scanned(database: Database, minute: datetime) -> tuple[int, int, float]:
     with database.read() as session:
         row = session.execute(_MINUTE, {"minute": minute}).one()
-    return row[0], row[1], row[2] or 0.0, int(row[3] or 0)
+    return row[0], row[1], row[2] or 0.0
 
 
 def http(where: Place, database: Database) -> dict[str, Any]:
@@ -352,24 +325,18 @@ def main() -> None:
             where.database_url, bounds=Bounds(pool_size=10, trust_s=5), synchronous_commit=False
         )
         try:
-            with cpu("books: from the venue's answer to a queryable row"):
-                rate, batches = asyncio.run(books(database, minute))
-            with cpu("ingest: measured rows to queryable rows, beside a bare COPY"):
-                rows = ingest(database, batches, minute)
+            rate, batches = asyncio.run(books(database, minute))
+            rows = ingest(database, batches, minute)
+            print(f"{rate:,.0f} books a second; rows {rows}", flush=True)
             found |= {
-                "ingest_ratio": round(rows.stored / rows.bare, 3),
-                "shown_ratio": round(rows.shown / rows.bare, 3),
+                "ingest_ratio": round(rows["stored"] / rows["bare"], 3),
+                "shown_ratio": round(rows["shown"] / rows["bare"], 3),
                 "books_per_s": round(rate),
+                **(scan(database, minutes) if minutes else {}),
+                **http(where, database),
+                "past_s": round(past_s(), 2),
+                "wci_s": round(wci_s(database), 3),
             }
-            if minutes:
-                with cpu(f"scan: {WARM_UP} minutes to warm up and {minutes}"):
-                    found |= scan(database, minutes)
-            with cpu("board, search and research over HTTP"):
-                found |= http(where, database)
-            with cpu(f"past: {PAST_LISTINGS} pairs for 90 days"):
-                found["past_s"] = round(past_s(), 2)
-            with cpu(f"wci: {WARNINGS:,} warnings and {OUTCOMES:,} outcomes"):
-                found["wci_s"] = round(wci_s(database), 3)
         finally:
             database.close()
     print(json.dumps(found))
