@@ -29,14 +29,13 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-import uvicorn
 
 from api.catalogue import catalogue
 from api.kernel.credentials import KEY_HEADER
 from api.kernel.metrics import ApiMetrics
 from api.kernel.operation import Deps
 from api.kernel.tool import Profile
-from api.main import create_app, listen
+from api.main import create_app, listen, server_of
 from core.chain.nodes import Nodes
 from core.db import embedded, migrate
 from core.db.engine import Database
@@ -99,11 +98,7 @@ def _serving(database_url: str, listener: socket.socket) -> Iterator[str]:
         pepper=os.urandom(32),
         clock=lambda: datetime.now(UTC),
     )
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(deps), log_config=None, proxy_headers=False, timeout_graceful_shutdown=5
-        )
-    )
+    server = server_of(create_app(deps), grace_s=5)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
