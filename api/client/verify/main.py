@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
@@ -129,11 +129,7 @@ def main(
     report = Report()
     with file.open("rb") as lines, _progress(quiet=as_json) as tell:
         gc.disable()  # rows and logs stay to the end: to look at all of them again took a sixth of the time
-        try:
-            verify(lines_of(lines), rpcs, options, tell, report)
-        # the process's edge: a file that no check foresaw is not checked, and never sound
-        except Exception as error:
-            report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
+        _verify(lines, rpcs, options, tell, report)
         gc.enable()
     stats = [one for rpc in rpcs for one in rpc.stats()]
     report.figures |= {
@@ -159,6 +155,16 @@ def _said(report: Report, code: int, *, as_json: bool) -> int:
         typer.echo(f"the result could not be written: {type(error).__name__}", err=True)
         return 1 if report.verdict is Verdict.DIFFERENT else 2
     return code
+
+
+def _verify(
+    file: BinaryIO, rpcs: Sequence[Nodes], options: Options, tell: Tell, report: Report
+) -> None:
+    try:
+        verify(lines_of(file), rpcs, options, tell, report)
+    # the process's edge: a file that no check foresaw is not checked, and never sound
+    except Exception as error:
+        report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
 def _address(text: str | None, option: str) -> str | None:
