@@ -24,16 +24,16 @@ from core.hall.tables import HallAgent
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow
 from core.mandate.tables import Mandate
-from scripts import _world, seed_world
 from tests.bench import strips
 from tests.bench.load import load, request, seconds_of
 from tests.bench.place import CHAIN_ID, migrated, product, served, twin, url_of, vacuum
 from tests.bench.twin import HALL_ROWS
+from tests.world import mandates, seed
 
 NOW: Final = datetime(2026, 11, 24, 12, tzinfo=UTC)
 COPIES, DAYS, NEW_ROWS, ROUNDS, CLIENTS, SECONDS = 40, 166, 1_000, 3, 8, 5.0
 APART = 10_000_000  # between the ids of one copy and the next
-PLACE = _world.Place(CHAIN_ID, *(f"0x{n:040x}" for n in range(0x10, 0x13)))
+PLACE = mandates.Place(CHAIN_ID, *(f"0x{n:040x}" for n in range(0x10, 0x13)))
 # What tells one copy's row from the next one's; + is so much further.
 SHIFTED = {
     "account": {"id": "id +", "owner_id": "owner_id +"},
@@ -56,7 +56,7 @@ COLUMNS = text(
 
 def fill(database: Database, copies: int, days: int) -> int:
     """Write the worlds; how many rows of ledgers there are."""
-    rows = seed_world.seed(database, PLACE, NOW, days=days)
+    rows = seed.seed(database, PLACE, NOW, days=days)
     with database.write() as session:
         for table, shifted in SHIFTED.items():
             names = list(session.scalars(COLUMNS, {"table": table}))
@@ -78,7 +78,7 @@ def more_rows(database: Database, count: int) -> None:
         ids = session.scalars(working).all()
         rows: dict[int, list[NewRow]] = {id_: [] for id_ in ids}
         for number in range(count):
-            rows[ids[number % len(ids)]].append(_world.marked(1_000 * _world.USDC, NOW, number))
+            rows[ids[number % len(ids)]].append(mandates.marked(1_000 * mandates.USDC, NOW, number))
         mandate_ledger.append_ledgers(session, rows, NOW)
 
 

@@ -27,7 +27,6 @@ from tests.bench import many_vaults, rented_stops
 from tests.bench.indexer import take_over
 from tests.bench.keeper_world import AT_THE_FLOOR, BLOCK_S, World, p99, world
 from tests.bench.place import until, url_of
-from tests.integration.chain_fixtures import CHAIN_ID
 from tests.personas import OPERATOR
 
 VAULTS = 1_000
@@ -59,14 +58,10 @@ def mark(where: World) -> tuple[int, float]:
     assert leadership.try_take(datetime.now(UTC))
     rpc = Nodes([where.chain.anvil.url], calls_per_s=100_000)
     tick = Tick(
-        database=where.database,
+        desk=many_vaults.dry_run(where.database, rpc, leadership),
         lenses=Lenses(VaultReader(rpc, where.chain.contracts)),
-        chain_id=CHAIN_ID,
         max_head_age_s=3_600,
-        leadership=leadership,
-        sender=None,
-        stops=None,
-        own=None,
+        now=lambda: datetime.now(UTC),
     )
     requests, seconds = [], []
     for _ in range(3):

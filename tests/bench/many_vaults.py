@@ -25,6 +25,8 @@ from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
+from keeper.gas import Caps
+from keeper.intents import Desk
 from keeper.read import Lenses
 from keeper.tick import Tick
 from tests.bench.place import a_database, url_of, vacuum
@@ -178,16 +180,24 @@ def looked_at(vaults: int, marks: int = MARKS) -> Looked:
     return Looked(seconds[0], seconds[1], calls, rss_mb)
 
 
-def tick_of(database: Database, rpc: Nodes, leadership: Leadership, **more: Any) -> Tick:
-    """Of a dry run, unless `more` says otherwise."""
-    settings: dict[str, Any] = {"sender": None, "stops": None, "own": None, **more}
-    return Tick(
+def dry_run(database: Database, rpc: Nodes, leadership: Leadership) -> Desk:
+    return Desk(
+        rpc=rpc,
         database=database,
-        lenses=Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS})),
         chain_id=CHAIN_ID,
+        signers={},
+        caps=Caps(1, 1),
+        epoch=lambda: leadership.epoch,
+        fence=leadership.fence,
+    )
+
+
+def tick_of(database: Database, rpc: Nodes, leadership: Leadership) -> Tick:
+    return Tick(
+        desk=dry_run(database, rpc, leadership),
+        lenses=Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS})),
         max_head_age_s=3_600,
-        leadership=leadership,
-        **settings,
+        now=lambda: datetime.now(UTC),
     )
 
 

@@ -44,13 +44,13 @@ from core.subscriptions.tables import Subscription
 from core.targets.queries import add_target
 from core.watchdog import Watchdog
 from indexer.venues import chosen, scan_books
-from indexer.venues.fx import QuoteRate
 from indexer.venues.port import MarketVenue
-from indexer.venues.scan_books import BesideBooks, ScannedListing
+from indexer.venues.scan_books import BesideBooks, QuoteRate, ScannedListing
 from indexer.venues.scan_venue import BUFFER_ROWS
-from indexer.venues.scanner import Scanner, ScannerStore
+from indexer.venues.scanner import Scanner
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
+from indexer.venues.store import ScannerStore
 from scripts._ports import free_port
 from tests.bench.load import caller, p99_ratio, seconds_of
 from tests.bench.place import KEY, Place, a_database, folder, place, running, url_of, vacuum

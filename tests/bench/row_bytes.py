@@ -71,7 +71,6 @@ WIDTHS: Final[dict[tuple[str, str], int]] = {
     ("vault_payment", "resource"): 80,
     ("warning_event", "evidence"): 160,
     ("warning_standing", "evidence"): 160,
-    ("wci_daily", "figures"): 4_000,
     ("x402_payment", "resource"): 80,
 }
 COLUMNS = """

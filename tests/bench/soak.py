@@ -44,11 +44,11 @@ from scripts._ports import Ports, free_port
 from scripts._processes import be_interrupted_by_signals
 from scripts.demo import Story, sign_and_fund, sign_in
 from scripts.devstack import Stack
-from scripts.seed_world import place_of, seed
 from tests.bench.gate import NodeGate
 from tests.bench.lost import lost_events
 from tests.bench.place import CENT, folder, listens, tree
 from tests.bench.traffic import Call, Caller, Tally, Traffic, get, post
+from tests.world.seed import place_of, seed
 
 MOST_MINUTES = 240
 SAY_S = 10.0

@@ -35,8 +35,8 @@ from api.areas.playbooks.service.shelf import shelf
 from api.kernel.limits import Limits
 from api.kernel.quota import ceilings
 from api.kernel.tokens import token_hash
-from core.credits.ledger.spend import spend_at_once
-from core.credits.ledger.writer import names_of_sale
+from core.credits.ledger import writer as credit_ledger
+from core.credits.rules.buckets import NotEnoughCreditsError
 from core.db.engine import WriteSession
 from core.hall.tables import HallAgent
 from core.identity.calls import KeyCall, count_call
@@ -258,16 +258,16 @@ def require_whole(db: Session, mandate_ids: list[int]) -> None:
 
 
 @app.get("/playbooks/{pb}/{path:path}")
-def page(agent: Agent, response: Response, pb: str, path: str) -> PlainTextResponse:
+def page(agent: Agent, db: Writing, response: Response, pb: str, path: str) -> PlainTextResponse:
     book = shelf().playbooks.get(pb)
     if book is None or path not in book.pages:
         raise HTTPException(404, "there is no such page")
-    price, now = 1, datetime.now(UTC)
-    sale = names_of_sale(f"read:{uuid.uuid4().hex}")
+    price, key = 1, f"read:{uuid.uuid4().hex}"
     said = {"price": "playbook_read", "resource": f"/playbooks/{pb}/{path}"}
-    with ALONE.connect() as connection:
-        if not spend_at_once(connection, agent.account_id, price, sale, said, now):
-            raise HTTPException(402, "credits are used up")
+    try:
+        credit_ledger.spend(db, agent.account_id, price, key, said, datetime.now(UTC))
+    except NotEnoughCreditsError as error:
+        raise HTTPException(402, "credits are used up") from error
     headers = {**response.headers, "X-Credits-Charged": str(price)}
     return PlainTextResponse(book.pages[path].text, headers=headers, media_type="text/markdown")
 
