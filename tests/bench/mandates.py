@@ -91,7 +91,12 @@ def add_mandates(database: Database, agent_id: int, count: int) -> tuple[list[Ad
     now = datetime.now(UTC) - timedelta(weeks=52)
     names = [public_id(agent_id * 64 + n) for n in range(count)]
     with database.write() as session:
-        owner = {"kind": "owner", "name": "o", "created_at": now, "wallet_address": b"\2" * 20}
+        owner = {
+            "kind": "owner",
+            "name": "o",
+            "created_at": now,
+            "wallet_address": agent_id.to_bytes(20),
+        }
         owner_id = session.scalars(insert(Account).returning(Account.id), [owner]).one()
         more = {"market_mode": "paper", "agent_id": agent_id, "signature": b"\1" * 65}
         rows = [mandate_row(name, owner_id, now, **more) for name in names]
