@@ -19,12 +19,12 @@ from statistics import median_high, median_low
 from typing import Any
 
 from core.chain import results
+from core.chain.abi import decode_revert
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
 from core.chain.refusals import cleaned
 from core.chain.results import Parse
-from core.chain.revert import decode_revert
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
 from keeper.state import URGENT, head_of

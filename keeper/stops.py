@@ -30,9 +30,9 @@ from typing import Any
 import structlog
 
 from core.chain import results
+from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Request
-from core.chain.revert import decode_revert
 from core.hexes import hex_of
 from keeper.attempts import (
     Draft,

@@ -8,7 +8,6 @@ Laws
 - A part that fails is a finding, and the others are asked all the same.
 """
 
-import json
 import os
 import shutil
 import socket
@@ -30,6 +29,7 @@ from core.chain.nodes import Nodes
 from core.chain.provider import names_of
 from core.chain.signer import local_signer
 from core.db.engine import Database
+from core.findings import PartFinding, right, wrong
 from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
 from core.jobs.schedule import JobSkippedError
@@ -45,9 +45,8 @@ from keeper.signers import (
     signers_of,
 )
 from keeper.state import Role
-from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
-from scripts._expected_code import recorded_code_faults
-from scripts._findings import PartFinding, right, wrong
+from scripts._deployed_code import recorded_code_faults
+from scripts._deployments import ADAPTERS, ARTIFACTS, CIRCLES, Record, load
 from scripts._preflight_database import (
     GIGABYTE,
     SOON,
@@ -237,8 +236,7 @@ def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
         "record", f"{len(asked.record.contracts)} contracts of chain {asked.record.chain_id}"
     )
     # an image or a server has the tree without compiler and contracts
-    is_built = COMPILED.exists()
-    compiled = json.loads(COMPILED.read_text())["contractTypes"] if is_built else {}
+    is_built = ARTIFACTS.exists()
     for name, reader in asked.nodes.items():
         differing = []
         for one in asked.record.contracts:
@@ -250,8 +248,7 @@ def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
             if not found:
                 differing.append(f"{one.name} has no code at {one.address}")
             elif is_built and one.contract != CIRCLES:
-                code = compiled[one.contract]["runtimeBytecode"]["bytecode"]
-                faults = recorded_code_faults(one, asked.record, code, found)
+                faults = recorded_code_faults(one, asked.record, found)
                 differing += [f"{one.name}: {fault}" for fault in faults]
         what = f"contracts by {name}"
         if differing:
