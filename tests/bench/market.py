@@ -36,6 +36,7 @@ from sqlalchemy import text
 
 from core.db.engine import Bounds, Database, driver_of
 from core.db.leadership import Leadership
+from core.db.metadata import import_tables
 from core.market import copying, parts, samples, statistics
 from core.market.facts import Book, DataSource
 from core.market.tables import MarketSample
@@ -320,6 +321,7 @@ def main() -> None:
     minutes = int(os.environ.get("MINUTES", "5"))
     minute = now_utc().replace(second=0, microsecond=0) - timedelta(minutes=30)
     found = dict[str, Any]()
+    import_tables()
     with place() as where:
         database = Database(  # as the scanner's
             where.database_url, bounds=Bounds(pool_size=10, trust_s=5), synchronous_commit=False
