@@ -114,7 +114,7 @@ def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
     figures["grades"] = dict(session.execute(grades).all())
     seen = gaps.figures(session, now)
     figures |= {"arb_hits_24h": seen.hits_24h, "actionable_share_7d": seen.actionable_share_7d}
-    put = insert(MarketSummary).values(id=1, figures=figures, wci={}, wci_at=None, computed_at=now)
+    put = insert(MarketSummary).values(id=1, figures=figures, computed_at=now)
     session.execute(
         put.on_conflict_do_update(
             index_elements=["id"], set_={"figures": figures, "computed_at": now}

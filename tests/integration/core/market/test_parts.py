@@ -1,6 +1,4 @@
-"""What partitions cost does not follow how many pairs there are, and they are gone and back again with
-their migrations.
-"""
+"""What partitions cost does not follow how many pairs there are."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,18 +6,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 import pytest
-from alembic import command
 from sqlalchemy import event, select, text
 
-from core.db import migrate
 from core.db.engine import Database
-from core.market import parts, samples
+from core.market import parts
 from core.market.tables import MarketSample
-from tests.integration.core.market.conftest import NOON, Listed, batch
+from tests.integration.core.market.conftest import NOON
 
 MANY: Final = 100_000
-BEFORE_THE_MARKET: Final = "0035"
-BEFORE_MINUTES: Final = "0036"
 
 
 @contextmanager
@@ -92,29 +86,3 @@ def test_of_a_hundred_thousand_rows__those_are_read_that_are_asked_for(
 
     assert read["Actual Rows"] == 2, what
     assert read["Shared Hit Blocks"] + read["Shared Read Blocks"] < 20, what
-
-
-@pytest.mark.slow
-def test_the_market__is_there_again_after_a_way_down_and_up(
-    database: Database, database_url: str, listed: Listed
-) -> None:
-    with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON)
-    downgrade(database_url, BEFORE_MINUTES)
-    assert migrate.current(database_url) == BEFORE_MINUTES
-    with database.read() as session:
-        assert len(session.scalars(select(MarketSample.listing_id)).all()) == 2
-    downgrade(database_url, BEFORE_THE_MARKET)
-    with database.read() as session:
-        assert session.scalar(text("select to_regclass('snap_1m')")) is None
-        left = "select count(*) from pg_namespace where nspname = 'market_parts'"
-        assert session.scalar(text(left)) == 0
-    migrate.upgrade(database_url)
-
-    assert migrate.differences(database_url) == []
-    with database.write() as session:
-        assert parts.ensure(session, parts.SAMPLES, NOON, NOON) == 1
-
-
-def downgrade(url: str, to: str) -> None:
-    migrate._with_connection(url, lambda one: command.downgrade(migrate._config(one), to))
