@@ -15,16 +15,16 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.market import gaps
 from core.market.copying import EPOCH_US, Array, read_rows, row_of
-from core.market.rules import wci, wci_figures
+from core.market.rules import wci
 from core.market.rules.wci import CallColumns, OutcomeColumns, WciReading
 from core.market.tables import MarketSummary
 from core.published import queries as published
 from core.published.rules import PublishedSeries, PublishedVersion
 
 SERIES: Final = PublishedSeries(
-    subject=wci_figures.SUBJECT,
+    subject=wci.SUBJECT,
     rules=wci.RULES,
-    has_figure=wci_figures.has_rate,
+    has_figure=wci.has_rate,
     compared=lambda figures: figures,
 )
 
@@ -82,7 +82,7 @@ def publish(
     session: WriteSession, found: Sequence[WciReading], at: datetime, now: datetime
 ) -> PublishedVersion | None:
     """The day's figures, computed as of `at`. None: the day has these."""
-    return published.publish(session, SERIES, wci_figures.to_json(found), at, now)
+    return published.publish(session, SERIES, wci.to_json(found), at, now)
 
 
 # What nobody lists any more is neither a listing nor a token.

@@ -120,7 +120,7 @@ class MarketTag(Base):
 
 
 class _Measured:
-    """The columns of BookMeasures, and what stands beside them in a sample."""
+    """The columns of MeasureGrid, and what stands beside them in a sample."""
 
     mid: Mapped[float | None]
     spread_bps: Mapped[float | None]

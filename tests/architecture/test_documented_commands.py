@@ -36,7 +36,7 @@ COMMAND = re.compile(
 # commands that read their own arguments, and the application that does
 PASSED_ON = {
     "indexer": "indexer.main", "keeper": "keeper.main", "preflight": "scripts.preflight",
-    "check-record": "scripts.check_record", "rebuild": "scripts.rebuild",
+    "check-record": "indexer.check_record", "rebuild": "indexer.rebuild",
     "verify-record": "api.client.verify.main",
 }  # fmt: skip
 MIGRATIONS = {"upgrade", "adopt", "current", "check", "draft"}

@@ -24,7 +24,7 @@ PYTHON = "packages/bin/python"  # of the image, where its processes start
 OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 PROCESSES = (
     "indexer.main", "keeper.main", "api.main", "core.db.migrate",
-    "scripts.preflight", "scripts.check_record", "scripts.rebuild",
+    "scripts.preflight", "indexer.check_record", "indexer.rebuild",
 )  # fmt: skip
 
 
