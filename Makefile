@@ -25,13 +25,14 @@ help: ## list the everyday commands
 help-all: ## list all commands
 	@grep -hE '^[a-z-]+:.* ###? ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*###? /\t/' | expand -t 16
 
-EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable . # .venv/bin/mandate-wallet
+EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --no-build-isolation --python $(PY) --editable . # .venv/bin/mandate-wallet
 # Packages come in two steps, so that a command waits only for what it runs: what the demo and a deployment need, then all.
-DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
+CALLS := api/client/operations.py
+DEMO_READY := .venv/.demo node_modules/.demo $(CALLS) .build/ape/.ready
 NPM_INSTALL := npm install --include=optional --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
 link_native = cd node_modules && for tool in $(1); do found=$$(find @foundry-rs/$$tool-*/bin -type f 2>/dev/null | head -1) && [ -n "$$found" ] && ln -sfn "../$$found" .bin/$$tool-native || exec ../scripts/require.sh downloads .build/npm.log; done
 
-setup: .venv/.ready node_modules/.ready .build/pdf.ready .build/proxy.ready ## install what building and testing need; other commands bring their own tools
+setup: .venv/.ready node_modules/.ready $(CALLS) .build/pdf.ready .build/proxy.ready ## install what building and testing need; other commands bring their own tools
 
 .venv/.demo: requirements-demo.lock
 	@scripts/require.sh disk 1000
@@ -79,8 +80,13 @@ CONTRACTS := $(shell find contracts -name '*.sol' 2>/dev/null)
 	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
 	@mkdir -p $(@D) && touch $@
 
+# The client's calls, not in git; the build backend makes them too.
+$(CALLS): docs/openapi.json scripts/export_client.py | .venv/.demo
+	@$(PY) -m scripts.export_client
+	@touch $@
+
 # Compiled once and beside the contracts, or each process of the stack would compile the same packages at its first start.
-.build/bytecode.ready: .venv/.demo
+.build/bytecode.ready: .venv/.demo $(CALLS)
 	@$(PY) -c "import api.main, api.worker, indexer.main, keeper.main, api.client.verify.main, scripts.demo"
 	@touch $@
 
@@ -90,25 +96,24 @@ TEST_CONTRACTS := $(shell find tests/contracts -name '*.sol' 2>/dev/null)
 	@$(FORGE) build --quiet
 	@touch $@
 
-.build/pdf.ready: scripts/require.sh
+.build/pdf.ready .build/proxy.ready: scripts/require.sh
 	@mkdir -p $(@D)
-	@! scripts/require.sh pdf || touch $@  # all else works without, and the next command tries again
-
-.build/proxy.ready: scripts/require.sh
-	@mkdir -p $(@D)
-	@! scripts/require.sh proxy || touch $@  # as with the PDFs, all else works without
+	@! scripts/require.sh $(basename $(@F)) || touch $@  # all else works without, and the next command tries again
 
 .build/browser.ready: scripts/require.sh | .build/pdf.ready
 	@scripts/require.sh browser
 	@mkdir -p $(@D) && touch $@
 
-.build/backup.ready: scripts/require.sh
-	@scripts/require.sh backup
+.build/backup.ready .build/cluster.ready .build/promtool.ready: scripts/require.sh
+	@scripts/require.sh $(basename $(@F))
 	@mkdir -p $(@D) && touch $@
 
-.build/promtool.ready: scripts/require.sh
-	@scripts/require.sh promtool
-	@mkdir -p $(@D) && touch $@
+# Later versions of both need a newer Node.js than the project's.
+MCP_TOOLS := @modelcontextprotocol/inspector@0.22.0 @modelcontextprotocol/conformance@0.1.10
+.build/mcp/.ready: node_modules/.ready
+	@mkdir -p $(@D)
+	@npm install --prefix $(@D) --no-save --no-package-lock --ignore-scripts --no-fund --no-audit --loglevel=error $(MCP_TOOLS)
+	@touch $@
 
 # What the service answers, for the types of the console's pages.
 .build/web/api.d.ts: docs/openapi.json scripts/openapi_types.py node_modules/.ready .venv/.ready
@@ -122,7 +127,7 @@ abis: build ### write the ABIs that the processes read, and what the browser's m
 exit-page: setup ### write api/web/exit.html, the way out with a wallet alone, from api/web/exit
 	@$(PY) -m scripts.build_exit
 
-docs: setup ## write what is generated: API pages, the client's calls, ERC-7730 descriptors, dashboards, .env.example
+docs: setup ## write what is generated: API pages, ERC-7730 descriptors, dashboards, .env.example
 	@$(PY) -m scripts.export_api
 	@$(PY) -m scripts.export_descriptors
 	@$(PY) -m scripts.export_dashboards
@@ -140,10 +145,10 @@ up: $(DEMO_READY) .build/pdf.ready ## the whole stack until Ctrl-C: chain, datab
 	@$(CLI) up
 
 seed-world: .venv/.demo ### load a simulated world into the stack that `make up` runs: 50 agents, 200 mandates, a year of ledgers
-	@$(PY) -m scripts.seed_world
+	@$(PY) -m tests.world.seed
 
-cluster: .venv/.demo ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
-	@$(PY) -m scripts.cluster
+cluster: .venv/.demo .build/cluster.ready ### a database of three nodes on this machine until Ctrl-C: Patroni, etcd, HAProxy, PgBouncer, from Debian's packages (as root installs them)
+	@$(PY) -m tests.cluster.cluster
 
 EVERYWHERE := tests $(addprefix --ignore=tests/,architecture cluster deep) -p tests.lanes -n $(or $(LANES),auto)
 test: build $(if $(T),.build/browser.ready) ## the tests, on LANES workers (default: one more than cores), or T=path (for contracts: T=tests/contracts/MandateVault/execute.t.sol); slow ones: make test-slow
@@ -155,7 +160,7 @@ test-slow: build .build/browser.ready .build/promtool.ready ## browser, exit pag
 test-gate: build .build/browser.ready ## of the slow tests the few that every change has to pass (tests/gate.txt)
 	@$(PY) -m pytest @tests/gate.txt -m slow -p tests.lanes -n $(or $(LANES),auto)
 
-unit: .venv/.ready ### the unit tests: without Node, database or network, in less than a minute
+unit: .venv/.ready $(CALLS) ### the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
 check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither, hadolint
@@ -167,7 +172,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) scripts/export_abis.py --check
 	@$(PY) -m scripts.export_web --check
 	@$(PY) -m scripts.build_exit --check
-	@.venv-audit/bin/python scripts/slither_check.py
+	@.venv-audit/bin/python tests/contracts/slither_check.py
 	@.venv-audit/bin/hadolint Containerfile
 	@$(PY) -m scripts.export_api --check
 	@$(PY) -m scripts.export_descriptors --check
@@ -176,7 +181,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@$(PY) -m scripts.vendor_web --check
 	@node_modules/.bin/tsc -p api/web
 	@node_modules/.bin/biome check --error-on-warnings api/web
-	@$(PY) -m scripts.gas --check
+	@$(PY) -m tests.contracts.gas.measure --check
 	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py
 
 format: setup ### format Python and Solidity
@@ -192,39 +197,46 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 	$(if $(SEEDS),SEEDS=$(SEEDS),RESUME=1..100) $(PY) -m pytest tests/integration/api/sponsored/test_sponsored_seeds.py
 	FORGED_RECORDS=10000 $(PY) -m pytest tests/deep/test_forged_records.py
 
-test-deep-ci: build coverage-contracts conformance .build/backup.ready .build/promtool.ready ### the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the slow tests, deployments, the restore drill, the release before this one beside it, an area after the recipe
+test-deep-ci: build coverage-contracts .build/mcp/.ready .build/backup.ready .build/promtool.ready ### the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the slow tests, deployments, the restore drill, the release before this one beside it, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
 	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=1..4 STREAM_S=600 $(PY) -m pytest $(EVERYWHERE) -m slow
 	$(PY) -m pytest tests/deep
 
-test-cluster: build ### indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
-	@$(PY) -c "from scripts._cluster import install; install()"
+test-cluster: build .build/cluster.ready ### indexer, keeper, API with spares on the database of three nodes, which loses its primary in seven ways (needs root; T=part of a name)
 	@$(PY) -m pytest tests/cluster -n0 -x $(if $(T),-k $(T))
 
-conformance: setup ### the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
-	@$(PY) -m scripts.mcp_conformance
+conformance: build .build/mcp/.ready ### the tool endpoint under the protocol's conformance scenarios and inspector (npm packages, into .build)
+	@$(PY) -m pytest tests/deep/test_mcp_conformance.py
 
 # Contracts and browser run no more of the Python code than the other tests do.
-coverage: build ### run the tests of `make test` that run Python, print branch coverage by folder, fail below 90 % of core or api/kernel; T=path: those tests only, without a floor
-	@$(PY) -m scripts.coverage_python $(if $(T),--no-floor $(T),tests $(addprefix --ignore=tests/,architecture browser cluster contracts deep) -m "not slow" -p tests.lanes -n $(or $(LANES),auto))
+coverage: build ### run the tests of `make test` that run Python, print lines and branches covered by folder, fail below 90 % of core or api/kernel; T=path: those tests only, without a floor
+	@rm -rf .build/coverage && mkdir -p .build/coverage
+	@$(PY) -m coverage run -m pytest $(or $(T),tests $(addprefix --ignore=tests/,architecture browser cluster contracts deep) -m "not slow" -p tests.lanes -n $(or $(LANES),auto))
+	@$(PY) -m coverage combine --quiet
+	@for folder in api api/kernel core indexer keeper; do \
+		printf '%-12s%6s %%\n' $$folder "$$($(PY) -m coverage report --format=total --precision=1 --include="$$folder/*")"; \
+	done
+	@$(if $(T),,for folder in core api/kernel; do $(PY) -m coverage report --format=total --fail-under=90 --include="$$folder/*" >/dev/null || exit 1; done)
 
+# Gas tests, invariants and proofs are left out: forge's coverage build has the optimizer off and its own instruments.
 coverage-contracts: build ### hold the branch coverage of vault, factory and reserve token at 100 %
-	@$(PY) -m scripts.coverage_contracts
+	@$(FORGE) coverage --report lcov --report-file .build/lcov.info --no-match-path 'tests/contracts/{gas,invariants,proofs}/*' >.build/coverage.log 2>&1 || { tail -n 50 .build/coverage.log; exit 1; }
+	@awk -F '[:,]' -f tests/contracts/branches.awk .build/lcov.info
 
 prove: node_modules/.ready .venv-audit/.ready ### prove cap, solvency and price with Halmos, or MATCH=part of a name
-	@$(PY) -m scripts.prove --match "$(MATCH)"
+	@$(PY) -m tests.contracts.proofs.prove --match "$(MATCH)"
 
-gas: build ### measure the contracts' gas, beside bounds and peers, and write tests/contracts/gas.json
-	@$(PY) -m scripts.gas
+gas: build ### measure the contracts' gas and write the table of docs/gas.md
+	@$(PY) -m tests.contracts.gas.measure
 
 mutants: node_modules/.ready .venv/.ready ### prove that the tests notice: each named defect in the contracts must fail one
-	@$(PY) -m scripts.mutate
-	@$(PY) -m scripts.mutate --sequences
+	@$(PY) -m tests.mutants.judge contracts
+	@$(PY) -m tests.mutants.judge sequences
 
-mutants-python: build $(if $(TESTS),.build/browser.ready) ### prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against TESTS (default: those of test); goes on where it was interrupted
-	@$(PY) -m scripts.python_mutants $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
+mutants-python: build $(if $(TESTS),.build/browser.ready) ### prove that the tests notice a wrong rule: 300 defects of Python rules, or PART=n/10, against the test that each names, or TESTS; goes on where it was interrupted
+	@$(PY) -m tests.mutants.judge python $(if $(PART),--part $(PART)) $(if $(TESTS),--tests "$(TESTS)")
 
 bench: bench-indexer bench-keeper bench-api bench-verify bench-hall bench-events bench-economy bench-market bench-notes bench-fund ## every figure of speed, beside a bound measured in the same run
 
@@ -234,7 +246,7 @@ bench-indexer: build ### from a mined block to its committed row
 bench-keeper: build ### from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: build ### reads, payments, long books and a hostile caller, each beside its bound; the last line has every figure
+bench-api: build ### reads, a paid read and a report beside a plain FastAPI application that sends the same statements, long ledgers, hostile callers; the last line has every figure
 	@$(PY) -m tests.bench.served
 
 bench-verify: build ### a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
@@ -271,7 +283,7 @@ soak: build ### the whole stack for MINUTES (60) at RATE (200) calls a second be
 idle: build ### what `make up` costs while nobody uses it: processor over a minute, memory, first ready; the last line has the figures beside their bounds
 	@$(PY) -m tests.bench.idle
 
-figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle: set-up, demo, tests, an idle stack; half an hour of a machine that does nothing else
+figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle,api,keeper: set-up, demo, tests, an idle stack, benches; an hour of a machine that does nothing else
 	@$(PY) -m scripts.figures
 
 screenshots: build .build/browser.ready ### pictures of the console's pages into docs/console: light, dark and at the width of a phone
@@ -282,7 +294,7 @@ client: setup ### the wheel of the Python client and verify-record into .build/c
 	@$(PY) -m scripts.build_client_ts
 
 package: .venv/.ready ## build the wheel with the command mandate-wallet into .build/package
-	@$(PY) -m uv build --wheel --offline --quiet --out-dir .build/package
+	@$(PY) -m uv build --wheel --offline --no-build-isolation --quiet --python $(PY) --out-dir .build/package
 	@ls .build/package/*.whl
 
 deploy: $(DEMO_READY) ## deploy the contracts to NETWORK (devnet, sepolia) through RPC_URL; safe to repeat (docs/operations.md#deploying)
@@ -305,4 +317,4 @@ lock: .venv/.demo ### pin the Python packages again after a change of pyproject.
 	@$(PY) -m uv pip compile --quiet requirements-audit.in --generate-hashes --output-file=requirements-audit.lock
 
 clean: ## remove everything that the commands made
-	rm -rf .venv .venv-audit node_modules .build .local out cache .hypothesis .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(CALLS) .venv .venv-audit node_modules .build .local out cache .hypothesis .pytest_cache .ruff_cache .mypy_cache

@@ -1,4 +1,4 @@
-"""Deployed code against compiled code, byte for byte. Pure: no chain, no files.
+"""Deployed code against compiled code, byte for byte, with the immutables that its record gives.
 
     compiled   60 80 ... 73 00 00 00 00 ... 5b ... a2 64 69 70 66 73 ... 00 33
     deployed   60 80 ... 73 03 6c bd 53 ... 5b ... a2 64 69 70 66 73 ... 00 33
@@ -11,15 +11,21 @@ Laws
 - The metadata at the end is a hash of sources and settings. Where it alone differs, the code that
   runs is the same, but it was not built from these sources as they are (a comment is enough): a
   finding of its own, and a fault.
+- Ape, which deploys, and forge, whose build is read here, compile to the same bytes.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eth_abi.abi import encode
 from eth_utils.address import to_canonical_address
 from eth_utils.crypto import keccak
+
+from core.hexes import bytes_of
+from core.mandate.venues.registry import Creation, venues
+from scripts._deployments import ARTIFACTS, Deployed, Record, create_address
 
 WORD_BYTES = 32
 LENGTH_BYTES = 2  # of the metadata, at its very end
@@ -38,21 +44,6 @@ class Immutable:
     value: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """The EIP-712 domain that a contract was built with."""
-
-    name: str
-    version: str
-    chain_id: int
-    contract: str
-
-    def separator(self) -> bytes:
-        hashes = [keccak(text=self.name), keccak(text=self.version)]
-        kinds = ["bytes32", "bytes32", "bytes32", "uint256", "address"]
-        return keccak(encode(kinds, [DOMAIN_TYPEHASH, *hashes, self.chain_id, self.contract]))
-
-
 def address_word(address: str) -> bytes:
     return to_canonical_address(address).rjust(WORD_BYTES, b"\0")
 
@@ -62,16 +53,19 @@ def short_string_word(text: str) -> bytes:
     return text.encode().ljust(WORD_BYTES - 1, b"\0") + bytes([len(text)])
 
 
-def domain_immutables(domain: Domain) -> tuple[Immutable, ...]:
-    """Of OpenZeppelin's EIP712, in the order in which it declares them."""
+def domain_immutables(name: str, version: str, chain_id: int, at: str) -> tuple[Immutable, ...]:
+    """Of OpenZeppelin's EIP712, in the order in which it declares them; `at`: the contract."""
+    hashes = [keccak(text=name), keccak(text=version)]
+    kinds = ["bytes32", "bytes32", "bytes32", "uint256", "address"]
+    separator = keccak(encode(kinds, [DOMAIN_TYPEHASH, *hashes, chain_id, at]))
     return (
-        Immutable("_cachedDomainSeparator", domain.separator()),
-        Immutable("_cachedChainId", domain.chain_id.to_bytes(WORD_BYTES, "big")),
-        Immutable("_cachedThis", address_word(domain.contract)),
-        Immutable("_hashedName", keccak(text=domain.name)),
-        Immutable("_hashedVersion", keccak(text=domain.version)),
-        Immutable("_name", short_string_word(domain.name)),
-        Immutable("_version", short_string_word(domain.version)),
+        Immutable("_cachedDomainSeparator", separator),
+        Immutable("_cachedChainId", chain_id.to_bytes(WORD_BYTES, "big")),
+        Immutable("_cachedThis", address_word(at)),
+        Immutable("_hashedName", hashes[0]),
+        Immutable("_hashedVersion", hashes[1]),
+        Immutable("_name", short_string_word(name)),
+        Immutable("_version", short_string_word(version)),
     )
 
 
@@ -92,11 +86,6 @@ def metadata_start(code: bytes) -> int:
     """Where the metadata begins; the end of the code when there is none."""
     length = int.from_bytes(code[-LENGTH_BYTES:], "big") + LENGTH_BYTES
     return len(code) - length if length <= len(code) else len(code)
-
-
-def is_same_program(one: bytes, other: bytes) -> bool:
-    """Equal but for the metadata."""
-    return one[: metadata_start(one)] == other[: metadata_start(other)]
 
 
 def code_faults(
@@ -139,3 +128,93 @@ def _immutable_faults(found: bytes, starts: Sequence[int], expected: Immutable) 
         for start, word in words
         if word != wanted
     ]
+
+
+# What each contract has, by its record
+
+
+def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
+    return tuple(Immutable(name, address_word(address)) for name, address in named)
+
+
+Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
+
+
+def adapter_immutables(creation: Creation) -> Expected:
+    def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
+        known = {**dict(zip(creation.arguments, one.args, strict=False)), **at}
+        named = addresses(*((variable, known[name]) for variable, name in creation.immutables))
+        if creation.domain is None:
+            return named
+        return (*named, *domain_immutables(creation.domain, "1", chain_id, one.address))
+
+    return expected
+
+
+# The immutables of each contract in the order of declaration, from the record: (its entry,
+# addresses by name, chain id).
+EXPECTED: dict[str, Expected] = {
+    "MandateVaultFactory": lambda one, at, chain_id: (
+        *addresses(
+            ("implementation", create_address(one.address, 1)),
+            ("usdc", at["usdc"]),
+            ("validator", create_address(one.address, 2)),
+        ),
+        *domain_immutables("Mandate Wallet", "2", chain_id, one.address),
+    ),
+    "MandateVault": lambda one, at, chain_id: addresses(
+        ("USDC", at["usdc"]), ("FACTORY", at["factory"])
+    ),
+    "Erc6492Validator": lambda one, at, chain_id: (),
+    "VaultLens": lambda one, at, chain_id: addresses(
+        ("FACTORY", at["factory"]), ("USDC", at["usdc"])
+    ),
+    "TestVenue": lambda one, at, chain_id: addresses(
+        ("USDC", at["usdc"]), ("operator", one.args[1])
+    ),
+    **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
+    "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),
+    "RecordAnchor": lambda one, at, chain_id: addresses(("FACTORY", at["factory"])),
+    "SponsoredBuy": lambda one, at, chain_id: addresses(
+        ("RESERVE", at["reserve_token"]), ("USDC", at["usdc"])
+    ),
+    "MockUSDC": lambda one, at, chain_id: copied(
+        domain_immutables("USDC", "2", chain_id, one.address)
+    ),
+}
+
+
+def copied(domain: tuple[Immutable, ...]) -> tuple[Immutable, ...]:
+    """Of code that was built at one address and copied to another: the address that it cached, and
+    what hangs on it, are nobody's.
+    """
+    return tuple(
+        Immutable(one.name, None) if one.name in ("_cachedDomainSeparator", "_cachedThis") else one
+        for one in domain
+    )
+
+
+def expected_immutables(one: Deployed, record: Record) -> tuple[Immutable, ...]:
+    """Errors: KeyError for a contract that is not ours."""
+    at = {known.name: known.address for known in record.contracts}
+    return EXPECTED[one.contract](one, at, record.chain_id)
+
+
+def artifact_of(contract: str) -> dict[str, Any]:
+    """Forge's build of a contract. Errors: OSError when it has built nothing."""
+    found: dict[str, Any] = json.loads(
+        (ARTIFACTS / f"{contract}.sol" / f"{contract}.json").read_text()
+    )
+    return found
+
+
+def recorded_code_faults(one: Deployed, record: Record, found: bytes) -> list[str]:
+    """What is wrong with the code that was found at its address, as sentences.
+
+    Errors: OSError when forge has built nothing; KeyError for a contract that is not ours.
+    """
+    artifact = artifact_of(one.contract)
+    compiled = bytes_of(artifact["deployedBytecode"]["object"])
+    return code_faults(
+        compiled, found, immutable_places(artifact), expected_immutables(one, record)
+    )

@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 APE_CONFIG = ROOT / "ape-config.yaml"
 IS_CHECKOUT = APE_CONFIG.exists()  # and no installed package
 ARTIFACTS = ROOT / ".build" / "forge"
-COMPILED = ROOT / ".build" / "__local__.json"  # Ape's: sources, settings, and what is deployed
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
 # clients which know only this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"

@@ -8,7 +8,6 @@ Laws
 - A part that fails is a finding, and the others are asked all the same.
 """
 
-import json
 import os
 import shutil
 import socket
@@ -30,6 +29,7 @@ from core.chain.nodes import Nodes
 from core.chain.provider import names_of
 from core.chain.signer import local_signer
 from core.db.engine import Database
+from core.findings import PartFinding, right, wrong
 from core.health.rules import judge_clock
 from core.jobs.rules import ATTENTION
 from core.jobs.schedule import JobSkippedError
@@ -38,12 +38,15 @@ from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
-from keeper.signers import key_places, require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, is_local, require_allowed
+from keeper.signers import (
+    is_local,
+    require_all_allowed,
+    require_allowed,
+    signers_of,
+)
 from keeper.state import Role
-from scripts._deployments import ADAPTERS, CIRCLES, COMPILED, Record, load
-from scripts._expected_code import recorded_code_faults
-from scripts._findings import PartFinding, right, wrong
+from scripts._deployed_code import recorded_code_faults
+from scripts._deployments import ADAPTERS, ARTIFACTS, CIRCLES, Record, load
 from scripts._preflight_database import (
     GIGABYTE,
     SOON,
@@ -233,8 +236,7 @@ def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
         "record", f"{len(asked.record.contracts)} contracts of chain {asked.record.chain_id}"
     )
     # an image or a server has the tree without compiler and contracts
-    is_built = COMPILED.exists()
-    compiled = json.loads(COMPILED.read_text())["contractTypes"] if is_built else {}
+    is_built = ARTIFACTS.exists()
     for name, reader in asked.nodes.items():
         differing = []
         for one in asked.record.contracts:
@@ -246,8 +248,7 @@ def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
             if not found:
                 differing.append(f"{one.name} has no code at {one.address}")
             elif is_built and one.contract != CIRCLES:
-                code = compiled[one.contract]["runtimeBytecode"]["bytecode"]
-                faults = recorded_code_faults(one, asked.record, code, found)
+                faults = recorded_code_faults(one, asked.record, found)
                 differing += [f"{one.name}: {fault}" for fault in faults]
         what = f"contracts by {name}"
         if differing:
@@ -311,8 +312,8 @@ def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
 
 
 def _key_of(prefix: str, asked: Preflight) -> str | None:
-    """The account of a key of the API; None: none is set. Errors: InvalidParameterError, RpcError;
-    SignerRefusedError when it must not sign on this chain.
+    """The account of a key of the API; None: none is set. Errors: RpcError; InvalidParameterError, also
+    when it must not sign on this chain.
     """
     plain, keystore, password_file = (
         getattr(asked.settings, f"{prefix.lower()}_{kind}")
@@ -328,13 +329,12 @@ def _key_of(prefix: str, asked: Preflight) -> str | None:
 
 def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     """Its accounts: may they sign here, does the factory obey them, can they pay. Errors:
-    InvalidParameterError for a key's setting or file.
+    InvalidParameterError for a key, its setting or its file.
     """
     settings, what = asked.settings, "keeper"
-    places = key_places(settings)
-    signers = signers_of(places)
+    signers = signers_of(settings)
     try:
-        require_all_allowed(signers, places, asked.client())
+        require_all_allowed(signers, settings, asked.client())
         did = Funds(
             asked.all_nodes,
             asked.database,
@@ -350,8 +350,6 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
             what,
             "no key is set, it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
         )
-    except SignerRefusedError as error:
-        yield wrong(what, str(error))
     except (RpcError, SQLAlchemyError) as error:
         yield wrong(what, f"not known ({type(error).__name__}): mend the lines above")
     else:

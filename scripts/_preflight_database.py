@@ -10,9 +10,9 @@ from core.db.base import Base
 from core.db.engine import Bounds, Database
 from core.db.metadata import import_tables
 from core.db.outage import SAYS, OutageError, OutageKind
+from core.findings import PartFinding, right, wrong
 from core.health.rules import judge_replica
 from core.settings import Settings
-from scripts._findings import PartFinding, right, wrong
 
 SOON = Bounds(pool_size=2, overflow=2, pool_wait_s=3, connect_s=3, statement_s=5, lock_s=1)
 AS_PROCESSES = Bounds(pool_size=1, overflow=0, connect_s=3)

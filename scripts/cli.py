@@ -138,7 +138,7 @@ def preflight(context: typer.Context) -> None:
 @app.command(context_settings=PASSED_ON)
 def check_record(context: typer.Context) -> None:
     """Check every ledger of the database, and compare it with the chain."""
-    from scripts.check_record import app
+    from indexer.check_record import app
 
     app(context.args, prog_name=context.command_path)
 
@@ -146,7 +146,7 @@ def check_record(context: typer.Context) -> None:
 @app.command(context_settings=PASSED_ON)
 def rebuild(context: typer.Context) -> None:
     """Hold every vault's logs against its own hash of them again."""
-    from scripts.rebuild import app
+    from indexer.rebuild import app
 
     app(context.args, prog_name=context.command_path)
 

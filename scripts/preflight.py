@@ -19,10 +19,10 @@ from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 from core.chain.errors import RpcError
 from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
+from core.findings import PartFinding, wrong
 from core.settings import Settings
 from core.startup import refusals
 from scripts._deployments import IS_CHECKOUT, network_fault, record_path
-from scripts._findings import PartFinding, wrong
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
 
 PART_S = 8.0

@@ -1,7 +1,22 @@
 #!/usr/bin/env bash
-# Says in a sentence what this machine lacks: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|proxy|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests and the restore drill need, and unpacks promtool.
+# Says in a sentence what this machine lacks: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|proxy|cluster|promtool. `python` prints the one to use. As root on Debian it installs what PDFs, browser tests, the restore drill and the cluster need, and unpacks promtool.
 set -u
+export DEBIAN_FRONTEND=noninteractive PATH="$PATH:/usr/sbin:/usr/local/sbin"
 apt() { timeout "$1" apt-get -qq -o DPkg::Lock::Timeout="$1" "${@:2}" >/dev/null 2>&1; } # waits while another one installs
+is_debian() { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; }
+# The lists may be missing or old: they are asked for only when the first try fails.
+install() { apt "$1" install -y --no-install-recommends "${@:2}" || { apt 120 update && apt "$1" install -y --no-install-recommends "${@:2}"; }; }
+# FOUND FOR SECONDS LACK PACKAGE...: unless FOUND succeeds, install the packages, and say what is lacking where it still fails.
+need() {
+  "$1" && return
+  if is_debian; then
+    echo "installing Debian's ${*:5} for $2"
+    install "$3" "${@:5}"
+  fi
+  "$1" && return
+  echo "$4. On Debian: apt-get install ${*:5}" >&2
+  exit 1
+}
 chromium=${CHROMIUM:-/usr/bin/chromium}
 free_mb() { df -Pm . | awk 'NR == 2 { print $4 }'; }
 case "${1:-}" in
@@ -52,13 +67,11 @@ pdf)
   has() { ldconfig -p 2>/dev/null | grep -q "$1"; }
   has_pango() { has libpango-1.0.so.0 && has libpangoft2-1.0.so.0; }
   packages="libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0" # a list of words
-  install() { apt "$1" install -y --no-install-recommends $packages; }
-  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+  if is_debian; then
     if ! has_pango; then
-      # The lists may be missing or old: ask for them only when the first try fails.
-      install 60 || { apt 60 update && install 60; }
+      install 60 $packages
     elif ! has libharfbuzz-subset.so.0; then
-      install 20 # it only makes printing faster
+      apt 20 install -y --no-install-recommends $packages # it only makes printing faster
     fi
   fi
   if ! has_pango; then
@@ -67,44 +80,28 @@ pdf)
   fi
   ;;
 browser)
-  [ -x "$chromium" ] && exit 0
-  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    echo "installing Debian's chromium for the tests of the console"
-    install() { apt 300 install -y --no-install-recommends chromium; }
-    install || { apt 120 update && install; }
-  fi
-  if [ ! -x "$chromium" ]; then
-    echo "Chromium is missing (no $chromium); the tests of the console run in it. On Debian: apt-get install chromium, or name another by CHROMIUM" >&2
-    exit 1
-  fi
+  has_browser() { [ -x "$chromium" ]; }
+  need has_browser "the tests of the console" 300 "Chromium is missing (no $chromium, or another that CHROMIUM names); the tests of the console run in it" chromium
   ;;
 backup)
-  has_all() { ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 && command -v pgbackrest >/dev/null; }
-  has_all && exit 0
-  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    echo "installing Debian's postgresql and pgbackrest for the restore drill"
-    export DEBIAN_FRONTEND=noninteractive
-    install() { apt 300 install -y --no-install-recommends postgresql pgbackrest; }
-    install || { apt 120 update && install; }
-  fi
-  if ! has_all; then
-    echo "Postgres or pgBackRest is missing; the restore drill needs both. On Debian: apt-get install postgresql pgbackrest" >&2
-    exit 1
-  fi
+  has_backup() { ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 && command -v pgbackrest >/dev/null; }
+  need has_backup "the restore drill" 300 "Postgres or pgBackRest is missing; the restore drill needs both" postgresql pgbackrest
   ;;
 proxy)
-  has_proxy() { PATH="$PATH:/usr/sbin" command -v haproxy >/dev/null; }
-  has_proxy && exit 0
-  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    echo "installing Debian's haproxy for the tests of the proxy"
-    export DEBIAN_FRONTEND=noninteractive
-    install() { apt 120 install -y --no-install-recommends haproxy; }
-    install || { apt 120 update && install; }
+  has_proxy() { command -v haproxy >/dev/null; }
+  need has_proxy "the tests of the proxy" 120 "HAProxy is missing; the API is tested behind it" haproxy
+  ;;
+cluster)
+  has_cluster() {
+    for tool in etcd patroni haproxy pgbouncer curl iptables; do command -v "$tool" >/dev/null || return; done
+    [ -x /usr/lib/postgresql/15/bin/postgres ] && [ -e /usr/lib/python3/dist-packages/etcd ]
+  }
+  policy=/usr/sbin/policy-rc.d # what dpkg asks before it starts a service: no
+  if is_debian && ! has_cluster && [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
+    trap 'rm "$policy"' EXIT
   fi
-  if ! has_proxy; then
-    echo "HAProxy is missing; the API is tested behind it. On Debian: apt-get install haproxy" >&2
-    exit 1
-  fi
+  need has_cluster "a database of three nodes" 300 "A program of the cluster is missing" postgresql-15 patroni etcd-server python3-etcd haproxy pgbouncer curl iptables
   ;;
 promtool)
   # Of Debian's package prometheus the one program alone, into .build: the server is neither installed nor started.
@@ -124,7 +121,7 @@ promtool)
   fi
   ;;
 *)
-  echo "usage: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|proxy|promtool" >&2
+  echo "usage: require.sh python|node|disk MB|downloads [LOG]|pdf|browser|backup|proxy|cluster|promtool" >&2
   exit 2
   ;;
 esac

@@ -22,6 +22,8 @@ from ape.cli import ConnectedProviderCommand
 from ape.contracts import ContractInstance
 from ape.exceptions import ApeException
 
+from core.findings import PartFinding
+from scripts._deployed_code import expected_immutables, recorded_code_faults
 from scripts._deployments import (
     ADAPTERS,
     CIRCLES,
@@ -32,8 +34,6 @@ from scripts._deployments import (
     node_chain_id,
     record_path,
 )
-from scripts._expected_code import StaleBuildError, expected_immutables, recorded_code_faults
-from scripts._findings import PartFinding
 from scripts._office_log import (
     DEFAULT_ADMIN_ROLE,
     KEEPER_ADMIN_ROLE,
@@ -88,11 +88,7 @@ def check_code(findings: Findings, one: Deployed, record: Record) -> None:
     if one.contract == CIRCLES:
         findings.check(f"{one.name} code", len(found) > 0, f"{len(found)} bytes (not ours)")
         return
-    compiled = project.get_contract(one.contract).contract_type.runtime_bytecode.bytecode
-    try:
-        faults = recorded_code_faults(one, record, compiled, found)
-    except StaleBuildError as error:
-        raise click.ClickException(str(error)) from None
+    faults = recorded_code_faults(one, record, found)
     immutables = len(expected_immutables(one, record))
     findings.expect_none(f"{one.name} code", faults, f"{len(found)} bytes, {immutables} immutables")
 

@@ -30,15 +30,10 @@ _PLAIN = (int, bool, type(None), JsonDecimal)  # what needs no look
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """The object that a body holds; an empty body is an empty object. Errors: Refusal."""
-    value = read_object(raw)
-    require_storable(value)
-    return value
-
-
 def read_object(raw: bytes) -> dict[str, Any]:
-    """As parse_object, but what it holds may be nothing that Postgres keeps. Errors: Refusal."""
+    """The object that a body holds; an empty body is an empty object. What it holds may be nothing
+    that Postgres keeps (`require_storable`). Errors: Refusal.
+    """
     if not raw.strip():
         return {}
     _require_few_values(raw)

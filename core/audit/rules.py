@@ -9,7 +9,7 @@ from typing import Any, Final
 
 RESOLVE: Final = (
     "`python -m indexer.main status` names them. A missing log is asked for until a node has it. For "
-    "the others stop the indexer and run `python -m scripts.rebuild`, which compares every vault's logs "
+    "the others stop the indexer and run `python -m indexer.rebuild`, which compares every vault's logs "
     "with the chain and repairs them with --accept; or close one that you have looked at: `python -m "
     "indexer.main acknowledge ID`."
 )

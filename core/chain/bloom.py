@@ -39,8 +39,3 @@ def bloom_of(logs: Iterable[RawLog]) -> int:
         for topic in log.topics:
             bloom |= bits_of(topic)
     return bloom
-
-
-def admits(bloom: int, bits: int) -> bool:
-    """Whether all of these bits are set."""
-    return bloom & bits == bits

@@ -337,22 +337,6 @@ _STAGES: Final[CompoundSelect[Any]] = union_all(
 )
 
 
-def re_observed(session: Session, entry_ids: Collection[int]) -> Mapping[int, int]:
-    """By entry how many re-observers agreed with what its review found out; before it ended: 0."""
-    query = (
-        select(Task.entry_id, func.count())
-        .join(TaskClaim, TaskClaim.task_id == Task.id)
-        .where(
-            Task.entry_id == any_(cast(list(entry_ids), ARRAY(BigInteger))),
-            TaskClaim.stage.in_([ClaimStage.VERIFIED, ClaimStage.POINTS_RECORDED]),
-        )
-        .group_by(Task.entry_id)
-    )
-    return dict.fromkeys(entry_ids, 0) | {
-        id_: n for id_, n in session.execute(query) if id_ is not None
-    }
-
-
 def proofs_of(session: Session, entry_ids: Collection[int]) -> Mapping[int, int]:
     """By entry how many proofs are filed; one without a task: 0."""
     query = select(Task.entry_id, Task.proofs).where(

@@ -1,6 +1,6 @@
-"""What a venue is to the scanner: one port, three ways to serve it (docs/market.md).
+"""What a venue is to the scanner: one port, two ways to serve it (docs/market.md).
 
-    CcxtVenue     a live exchange through ccxt; under ReplayTransport, its recorded answers
+    CcxtVenue     a live exchange through ccxt
     SimVenue      the embedded simulator, the default
 
 Laws
@@ -19,7 +19,6 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from core.market.facts import (
     Book,
-    Candle,
     DataSource,
     ListedMarket,
     NetworkStatus,
@@ -35,7 +34,6 @@ MAX_BOOK_BYTES: Final = 4 * 1024 * 1024  # a book of 500 levels a side is about 
 MAX_MARKETS: Final = 10_000
 MAX_NETWORKS: Final = 40_000
 MAX_LEVELS: Final = 500  # per side; a venue's further levels are dropped, and the book is truncated
-MAX_CANDLES: Final = 1_500
 MAX_NOTICES: Final = 500
 MAX_TITLE: Final = 300
 MAX_ID: Final = 80  # of a native id, ticker, chain or contract: a longer one is a fault
@@ -76,7 +74,6 @@ class Capabilities:
     notices: bool
     st_tag: bool
     caution: bool
-    candles: bool
     websocket: bool
     max_book_levels: int
     books_a_call: int
@@ -121,10 +118,6 @@ class MarketVenue(Protocol):
         """At most `capabilities.books_a_call` ids. A market that the venue left out of its answer
         is a fault.
         """
-        ...
-
-    async def candles(self, native_id: str, since: datetime, limit: int) -> Parsed[Candle] | None:
-        """Of a minute each, ascending. None: the venue cannot tell."""
         ...
 
     async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:

@@ -36,10 +36,10 @@ COMMAND = re.compile(
 # commands that read their own arguments, and the application that does
 PASSED_ON = {
     "indexer": "indexer.main", "keeper": "keeper.main", "preflight": "scripts.preflight",
-    "check-record": "scripts.check_record", "rebuild": "scripts.rebuild",
+    "check-record": "indexer.check_record", "rebuild": "indexer.rebuild",
     "verify-record": "api.client.verify.main",
 }  # fmt: skip
-MIGRATIONS = {"upgrade", "current", "check", "draft"}
+MIGRATIONS = {"upgrade", "adopt", "current", "check", "draft"}
 OURS = ("api", "core", "indexer", "keeper", "scripts", "tests")
 PREFIXES = (
     "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "DATABASE_", "RPC_", "INDEXER_",

@@ -5,7 +5,7 @@ there.
 import re
 from pathlib import Path
 
-from scripts.prove import proofs
+from tests.contracts.proofs.prove import proofs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "contracts-proofs.md").read_text()
@@ -33,7 +33,7 @@ def test_every_file_of_proofs_shows_that_its_assumptions_can_be_met() -> None:
 
 
 def test_bounds_stand_in_the_page() -> None:
-    source = (ROOT / "scripts" / "prove.py").read_text()
+    source = (ROOT / "tests" / "contracts" / "proofs" / "prove.py").read_text()
     bounds = dict(
         re.findall(r"^(LOOP|SOLVER_TIMEOUT_S|PROOF_TIMEOUT_S) = (\d+)$", source, re.MULTILINE)
     )

@@ -3,8 +3,8 @@
 Built from nothing (at most 60 s), an hour in which 1,000 mandates changed, and proofs (at most 1 KB of text).
 """
 
-import json
 import random
+import re
 import time
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from core.anchors.rules import (
 MANDATES, CHANGED, PROOFS = 100_000, 1_000, 2_000
 MOST_BUILD_S, MOST_PROOF, MOST_GAS = 60.0, 1_024, 50_000
 ROW = bytes(32)
-GAS = Path(__file__).parents[1] / "contracts" / "gas.json"
+GAS = Path(__file__).parents[2] / "docs" / "gas.md"
 
 
 def main() -> None:
@@ -46,7 +46,10 @@ def main() -> None:
     leaves |= {key: leaf_of(key, value_of(2, ROW)) for key in changed}
     before = {path: nodes[path] for path in set(paths_above(keys, changed))}
     grown(keys, leaves, changed, before)
-    hour_s, gas = time.monotonic() - begun, json.loads(GAS.read_text())["anchor"]
+    hour_s = time.monotonic() - begun
+    told = re.search(r"\| `anchor` \| ([\d,]+) \|", GAS.read_text())
+    assert told is not None
+    gas = int(told[1].replace(",", ""))
     print(f"built in {built_s:.1f} s, an hour in {hour_s:.2f} s, proof {most} bytes, gas {gas:,}")
     assert built_s <= MOST_BUILD_S
     assert most <= MOST_PROOF

@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def seed(folder: Path) -> None:
-    command = [sys.executable, "-m", "scripts.seed_world"]
+    command = [sys.executable, "-m", "tests.world.seed"]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "STACK_DIR": str(folder)}, check=True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts._cluster import Cluster, free_network
+from tests.cluster.cluster import Cluster, free_network
 from tests.cluster.service import Service, served
 from tests.integration.nursery import nursery
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import psycopg
 
-from scripts._cluster import Cluster, ClusterNode
+from tests.cluster.cluster import Cluster, ClusterNode
 
 BLOCK_BYTES = 1 << 20
 MOST_LOG_MB = 500

@@ -21,7 +21,7 @@ from core.db import migrate
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
-from scripts._cluster import Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.load import Callers, Writer, twice
 from tests.integration.chain_fixtures import (
     USDC,
@@ -182,7 +182,7 @@ class Service:
 
     def rescanned(self) -> str:
         """What a rescan of the chain finds that the record has not, or has twice; nobody may lead."""
-        done = ran("scripts.rebuild", env=os.environ | self.settings)
+        done = ran("indexer.rebuild", env=os.environ | self.settings)
         return "" if done.returncode == 0 else done.stdout + done.stderr
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scripts._cluster import ClusterNode
 from tests.cluster import faults
+from tests.cluster.cluster import ClusterNode
 from tests.cluster.service import STOPPED_S, Service, waited
 
 CRASH_S, LOST_S = 10.0, 35.0

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from core.db.engine import Database, ReadSession
 from core.db.replicas import RETRY_S, ReplicaPlace
 from core.health.rules import judge_replica
-from scripts._cluster import Cluster, ClusterNode
+from tests.cluster.cluster import Cluster, ClusterNode
 from tests.cluster.faults import paused
 from tests.cluster.service import dsn_of
 from tests.integration.chaos.crew import until

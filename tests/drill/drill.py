@@ -30,23 +30,23 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.errors import OutsideError
+from core.findings import PartFinding
 from core.market.ledger import writer as warning_ledger
 from core.market.ledger.writer import NewWarning
 from core.market.tables import MarketAsset
 from core.settings import Deployment
+from indexer.check_record import lines
+from indexer.check_record import place_of as record_place
 from scripts import demo
-from scripts._findings import PartFinding
 from scripts._ports import Ports, free_port
 from scripts._processes import Child, StackError, be_interrupted_by_signals, run_shown
-from scripts.check_record import lines
-from scripts.check_record import place_of as record_place
 from scripts.devstack import ANVIL, CHAIN_ID, Stack, set_outside
-from scripts.seed_world import place_of, seed
 from scripts.story import StepFailedError
 from tests.drill import digests
 from tests.drill.catch_up import CatchUp
 from tests.drill.place import DATABASE, BackupFailedError, DrillPlace, DrillServer, binaries
 from tests.drill.tamper import Tamper
+from tests.world.seed import place_of, seed
 
 AGENTS, DAYS = 8, 120  # of the simulated world beside the real mandate
 WARNINGS = 60
@@ -91,7 +91,7 @@ class Drill:
         return self.point
 
     def checked(self, server: DrillServer, rpc_url: str | None = None) -> list[PartFinding]:
-        """What scripts.check_record says of this server's database."""
+        """What indexer.check_record says of this server's database."""
         deployment = Deployment(CHAIN_ID, 0, "", self.stack.facts["contracts"])
         nodes = Nodes([rpc_url or self.stack.rpc_url], answer_s=ANSWER_S)
         place = record_place(server.url, nodes, deployment)
@@ -102,9 +102,9 @@ class Drill:
             place.database.close()
 
     def told_by_the_command(self, server: DrillServer) -> int:
-        """The exit code of `python -m scripts.check_record`, as operators run it."""
+        """The exit code of `python -m indexer.check_record`, as operators run it."""
         environment = self.stack.children["indexer"].environment | {"DATABASE_URL": server.url}
-        command = [sys.executable, "-m", "scripts.check_record"]
+        command = [sys.executable, "-m", "indexer.check_record"]
         return run_shown(command, environment, self.say).returncode
 
     def expect_sound(self, server: DrillServer) -> None:
@@ -240,7 +240,7 @@ def is_sound(drill: Drill) -> None:
     drill.expect_sound(drill.second)
     code = drill.told_by_the_command(drill.second)
     if code not in (0, 1):
-        raise StepFailedError(f"scripts.check_record ended with {code}")
+        raise StepFailedError(f"indexer.check_record ended with {code}")
 
 
 def catches_up(drill: Drill) -> None:

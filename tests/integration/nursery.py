@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, TextIO
 
 ROOT = Path(__file__).parents[2]
-MODULES = ("api.worker", "indexer.main", "keeper.main", "scripts.rebuild")
+MODULES = ("api.worker", "indexer.main", "keeper.main", "indexer.rebuild")
 START_S = 30.0
 WITHIN_S = 60.0  # a busy machine
 LOOK_S = 0.005

@@ -1,4 +1,4 @@
-"""scripts.check_record beside a database and a chain of the test's own: what is said of a record that
+"""indexer.check_record beside a database and a chain of the test's own: what is said of a record that
 is ahead, of another chain, tampered with.
 """
 
@@ -19,7 +19,7 @@ from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
 from core.market.ledger import writer as warnings
 from core.market.ledger.writer import NewWarning
-from scripts.check_record import RecordPlace, lines
+from indexer.check_record import RecordPlace, lines
 
 CHAIN_ID = 84532
 NOW = datetime(2026, 11, 26, 22, tzinfo=UTC)

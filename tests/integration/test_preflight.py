@@ -14,10 +14,10 @@ from sqlalchemy import make_url, text
 
 from core.chain.abi import call_by_signature
 from core.db.engine import Database
+from core.findings import PartFinding, right, wrong
 from core.hexes import bytes_of
 from core.settings import Settings
 from scripts import _preflight as preflight
-from scripts._findings import PartFinding, right, wrong
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
 from scripts.preflight import findings_of
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
@@ -182,7 +182,7 @@ def test_a_record_that_is_not_whole__is_named(place: Place) -> None:
 def test_a_place_without_compiled_contracts__says_that_it_compares_no_bytes(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflight, "COMPILED", tmp_path / "none.json")
+    monkeypatch.setattr(preflight, "ARTIFACTS", tmp_path / "none")
     monkeypatch.setattr(preflight, "record_faults", lambda record, **_: ())
     told = found(preflight.check_contracts, place)
     assert [one.is_right for one in told] == [True, True]
@@ -204,7 +204,7 @@ def test_a_place_without_compiled_contracts__asks_for_the_code_of_our_own_contra
         if one["name"] == "factory":
             one["contract"] = "MandateVaultFactory"  # and not Circle's, which is never compared
     place.record.write_text(json.dumps(content))
-    monkeypatch.setattr(preflight, "COMPILED", tmp_path / "none.json")
+    monkeypatch.setattr(preflight, "ARTIFACTS", tmp_path / "none")
     monkeypatch.setattr(preflight, "record_faults", lambda record, **_: ())
     assert faults(preflight.check_contracts, place) == ""
 
@@ -265,7 +265,7 @@ def test_a_key_in_plain_or_of_everybody_off_a_local_chain__is_named(
     plain = {f"{prefix}_private_key": STRANGER.private_key}
     stored = {f"{prefix}_keystore": keystore, f"{prefix}_keystore_password_file": password}
     said = faults(check, place, **both, **plain)
-    assert f"{prefix.upper()}_PRIVATE_KEY is accepted on a local chain only" in said
+    assert f"{prefix.upper()}_PRIVATE_KEY: accepted on a local chain only" in said
     assert "this is a public test account" in faults(check, place, **both, **stored)
 
 

@@ -16,10 +16,10 @@ from sqlalchemy import text
 from typer.testing import CliRunner
 
 from core.db.engine import Database
+from core.findings import PartFinding, wrong
 from scripts import _preflight as preflight
 from scripts import _preflight_database
 from scripts._deployments import load
-from scripts._findings import PartFinding, wrong
 from scripts._preflight_database import KEEPS, durability_line
 from scripts.preflight import app, findings_of
 from tests.integration.test_preflight import Place, faults, found, place

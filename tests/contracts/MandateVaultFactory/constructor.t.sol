@@ -65,7 +65,7 @@ contract ConstructorTest is Test {
         _expectNobodyIsRefused(offices);
     }
 
-    /// Once a test: where tests are linked dynamically (scripts/mutate.py), a refused creation ends the test.
+    /// Once a test: where tests are linked dynamically (tests/mutants/judge.py), a refused creation ends the test.
     function _expectNobodyIsRefused(Offices memory offices) private {
         _expectRevert(abi.encodeWithSelector(ErrorsLib.BadAddress.selector, address(0)));
         new MandateVaultFactory(address(usdc), 0, offices);

@@ -6,7 +6,7 @@ import "../base/Test.sol";
 /// @notice Measured workloads. `make gas` runs them with each call as a transaction of its own and reads the log.
 /// @dev Without isolation, as in the ordinary run of all tests, they run too, and what they log means nothing.
 abstract contract GasTest is Test {
-    /// @notice Read by scripts/gas.py: one line for each measured transaction.
+    /// @notice Read by tests/contracts/gas/measure.py: one line for each measured transaction.
     // forge prints events of this name as `key: val`.
     // forge-lint: disable-next-line(mixed-case-function)
     event log_named_uint(string key, uint256 val);

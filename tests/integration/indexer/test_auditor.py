@@ -254,7 +254,7 @@ def test_an_open_finding__makes_the_indexer_degraded_and_says_how_to_close_it(
     is_now, note = verdict()
     assert is_now is Health.DEGRADED
     assert note is not None
-    assert "python -m scripts.rebuild" in note
+    assert "python -m indexer.rebuild" in note
     assert "python -m indexer.main acknowledge ID" in note
     with follower.database.write() as session:
         findings.acknowledge(

@@ -1,4 +1,4 @@
-"""`scripts.rebuild` folds every vault's logs again, and repairs only when it is told to."""
+"""`indexer.rebuild` folds every vault's logs again, and repairs only when it is told to."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from core.audit.rules import Fault, FindingKind
 from core.blocks import queries as repository
 from core.blocks.tables import RawLogRow
 from core.hexes import bytes_of
-from scripts.rebuild import RebuildRefusedError, prove_all
+from indexer.rebuild import RebuildRefusedError, prove_all
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.integration.nursery import ran
@@ -89,10 +89,10 @@ def test_while_an_indexer_leads__it_is_refused(
         "RPC_URLS": follower.deployed.anvil.url,
         "DEPLOYMENT_FILE": str(tmp_path / "deployment.json"),
     }
-    done = ran("scripts.rebuild", env=os.environ | named | {"COLUMNS": "200"})
+    done = ran("indexer.rebuild", env=os.environ | named | {"COLUMNS": "200"})
     assert done.returncode == 2
     assert "Refused: an indexer leads; stop it first" in done.stdout
     follower.leadership.release()
-    done = ran("scripts.rebuild", env=os.environ | named | {"COLUMNS": "200"})
+    done = ran("indexer.rebuild", env=os.environ | named | {"COLUMNS": "200"})
     assert done.returncode == 2
     assert "there is no record yet" in done.stdout

@@ -294,7 +294,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     assert shown.returncode == 1
     assert "blocks (another node)" in said
     assert "1 open findings" in said
-    assert "python -m scripts.rebuild" in said
+    assert "python -m indexer.rebuild" in said
     assert finding.what.endswith("parent or time is not the chain's")
     assert 'mandate_indexer_audit_mismatch{kind="block"} 1.0' in metrics
     assert 'mandate_indexer_audit_mismatch{kind="book"} 0.0' in metrics

@@ -21,9 +21,9 @@ from core.jobs.schedule import JobSkippedError
 from core.mandate.chain.reader import VaultReader
 from core.targets.rules import TargetLimits
 from indexer.venues import chosen
-from indexer.venues.scanner import ScannerStore
-from scripts._world import Place
-from scripts.seed_world import seed
+from indexer.venues.store import ScannerStore
+from tests.world.mandates import Place
+from tests.world.seed import seed
 
 PAIRS: Final = 1_500
 PLACE: Final = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))

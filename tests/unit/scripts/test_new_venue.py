@@ -30,7 +30,7 @@ WHAT_SCRIPTS_KNOW = """
 import json, sys
 import core.mandate.venues
 core.mandate.venues.__path__.append(sys.argv[1])
-from scripts import _expected_code, deploy, export_abis
+from scripts import _deployed_code, deploy, export_abis
 from scripts._deployments import ADAPTERS, Deployed
 from scripts._offices import Offices, belongs_on
 from scripts._recorded import contract_of
@@ -46,7 +46,7 @@ print(json.dumps({
     "recorded": contract_of("bazaar_adapter", on_devnet=False),
     "on_mainnet": belongs_on("bazaar_adapter", 8453),
     "deployed": [step.contract, *args],
-    "immutables": [one.name for one in _expected_code.EXPECTED[step.contract](made, at, 84532)],
+    "immutables": [one.name for one in _deployed_code.EXPECTED[step.contract](made, at, 84532)],
 }))
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from scripts._findings import PartFinding, right
+from core.findings import PartFinding, right
 from scripts.preflight import findings_of, said
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
-from scripts._world import marked
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage
 from tests.personas import AGENT, OWNER
 from tests.personas import KEEPER as KEEPER_PERSONA
+from tests.world.mandates import marked
 
 FIELDS = {
     "id", "group", "kind", "code", "status", "at", "reported_by", "confirmed_on_chain", "est",

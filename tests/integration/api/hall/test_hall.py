@@ -18,11 +18,11 @@ from core.house import House
 from core.identity import policies
 from core.identity.tables import Account
 from core.times import instant_text
-from scripts._world import Place
-from scripts.seed_world import seed
 from tests.each import each
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
 from tests.integration.api.in_process import AppClient
+from tests.world.mandates import Place
+from tests.world.seed import seed
 
 PATH = "/mandate-wallet/hall"
 PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))

@@ -16,10 +16,10 @@ from core.mandate import agent_records
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.rows import RowKind
 from core.mandate.tables import Mandate
-from scripts import seed_world
-from scripts._world import Place, world
-from scripts.seed_world import SeedRefusedError, seed, stack_of
 from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, CONTRACTS, Stage
+from tests.world import seed as seed_world
+from tests.world.mandates import Place, world
+from tests.world.seed import SeedRefusedError, seed, stack_of
 
 PLACE = Place(CHAIN_ID, CONTRACTS["factory"], CONTRACTS["usdc"], ADAPTER)
 FACTS = {

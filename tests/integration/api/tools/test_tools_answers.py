@@ -25,8 +25,6 @@ from core.fund.accounts import FundSetup
 from core.fund.rules.plan import FollowerAccount
 from core.fund.tables import FundSignal
 from core.market import statistics
-from scripts._world import Place
-from scripts.seed_world import seed
 from tests.integration.api.conftest import Clock
 from tests.integration.api.fund.conftest import ADDRESS, KnownAccounts
 from tests.integration.api.mandates.stage import ADAPTER, CONTRACTS, Stage
@@ -35,6 +33,8 @@ from tests.integration.api.reserve.conftest import ONE, OTHER, TOKEN, Chain
 from tests.integration.api.tools.conftest import call
 from tests.integration.scenes import Scene, Scenes, partitioned
 from tests.market_rows import add_market
+from tests.world.mandates import Place
+from tests.world.seed import seed
 
 TOOLS = entries_of(catalogue())
 SIMULATED_AGENTS = 8

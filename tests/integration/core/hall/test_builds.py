@@ -24,10 +24,10 @@ from core.mandate.rules.ledger import NewRow
 from core.mandate.rules.terms import rules_to_json
 from core.mandate.tables import Mandate
 from core.quarantine import queries as quarantine
-from scripts._world import Place
-from scripts.seed_world import seed
 from tests.integration.core.rows import add_account, add_mandate
 from tests.unit.core.hall.told import LISTED, OTHER, RULES, USDC, VAULT, Told
+from tests.world.mandates import Place
+from tests.world.seed import seed
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
@@ -339,8 +339,8 @@ def test_a_build_that_is_cut_short__goes_on_where_it_was(
 FACT = quarantine.NewHeld(
     base_key="log:0x01:0",
     block_number=7,
-    block_hash="0x" + "07" * 32,
-    tx_hash="0x" + "01" * 32,
+    block_hash=b"\x07" * 32,
+    tx_hash=b"\x01" * 32,
     log_index=0,
     address=None,
     topic=None,

@@ -14,7 +14,6 @@ from core.db.engine import Database
 from core.hall import queries, records
 from core.hall.rules.days import Days
 from core.hall.tables import HallAgent, HallBuild
-from scripts.seed_world import seed
 from tests.integration.core.hall.test_builds import (
     PLACE,
     WALLET,
@@ -28,6 +27,7 @@ from tests.integration.core.hall.test_builds import (
 )
 from tests.integration.impatient import impatient, slow_down
 from tests.unit.core.hall.told import Told
+from tests.world.seed import seed
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -2,15 +2,23 @@
 
 import time
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from api.kernel.body import MAX_NUMBER_CHARACTERS, MAX_VALUES, parse_object
+from api.kernel.body import MAX_NUMBER_CHARACTERS, MAX_VALUES, read_object, require_storable
 from api.kernel.fields import JsonDecimal
 from api.kernel.operation import Refusal
 from tests.each import each
 
 UNSTORABLE = "NUL and halves of surrogate pairs are not allowed."
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """What a body holds, where all of it is kept."""
+    found = read_object(raw)
+    require_storable(found)
+    return found
 
 
 def test_a_fraction__keeps_the_text_it_was_written_as() -> None:

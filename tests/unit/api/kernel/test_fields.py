@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, TypeAdapter, ValidationError
 
-from api.kernel.body import parse_object
+from api.kernel.body import read_object
 from api.kernel.fields import (
     AccountId,
     AccountIdText,
@@ -48,7 +48,7 @@ class Everything(Command):
 
 
 def read(body: str) -> Everything:
-    command = command_of(Everything, parse_object(body.encode()))
+    command = command_of(Everything, read_object(body.encode()))
     assert isinstance(command, Everything)
     return command
 

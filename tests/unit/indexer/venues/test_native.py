@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from core.market.facts import Candle, MarketStatus, NetworkStatus, NoticeKind
+from core.market.facts import MarketStatus, NetworkStatus, NoticeKind
 from tests.each import each
 from tests.unit.indexer.venues.native.global_payloads import CONTRACT
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
@@ -43,14 +43,6 @@ def test_a_ticker__has_the_last_price_and_a_days_volume_in_the_quote(exchange: s
     # coinbase gives the volume in the base alone: 50 at the last price
     volume = 5_012.5 if exchange == "coinbase" else 5_000.0
     assert (ticker.last, ticker.volume_24h_quote) == (100.25, volume)
-
-
-@each("exchange", [one for one in EXCHANGES if one != "coinone"])
-def test_candles__are_read_number_by_number(exchange: str) -> None:
-    found = asked(venue_of(exchange).candles(AAAQ[exchange], NOW - timedelta(minutes=2), 2))
-
-    assert found is not None
-    assert found.values[0] == Candle(NOW - timedelta(minutes=2), 100.0, 101.0, 99.0, 100.5, 3.0)
 
 
 CHAINS_OF_AAAQ = [

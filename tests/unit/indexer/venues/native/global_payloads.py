@@ -71,10 +71,6 @@ BINANCE: dict[str, object] = {
             "count": 9,
         }
     ],
-    "/api/v3/klines": [
-        [MS - 120_000, "100.0", "101.0", "99.0", "100.5", "3.0", MS - 60_001, "300", 3, "1", "100", "0"],
-        [MS - 60_000, "100.5", "100.5", "100.5", "100.5", "0.0", MS - 1, "0", 0, "0", "0", "0"],
-    ],
     "/sapi/v1/capital/config/getall": [
         {
             "coin": "AAAQ",
@@ -165,16 +161,6 @@ BYBIT: dict[str, object] = {
             ],
         }
     ),
-    "/v5/market/kline": bybit_of(
-        {
-            "category": "spot",
-            "symbol": "AAAQUSDT",
-            "list": [
-                [str(MS - 60_000), "100.5", "100.5", "100.5", "100.5", "0", "0"],
-                [str(MS - 120_000), "100", "101", "99", "100.5", "3", "300"],
-            ],
-        }
-    ),
     "/v5/asset/coin/query-info": bybit_of(
         {
             "rows": [
@@ -255,12 +241,6 @@ OKX: dict[str, object] = {
             }
         ]
     ),
-    "/api/v5/market/candles": okx_of(
-        [
-            [str(MS - 60_000), "100.5", "100.5", "100.5", "100.5", "0", "0", "0", "1"],
-            [str(MS - 120_000), "100", "101", "99", "100.5", "3", "300", "300", "1"],
-        ]
-    ),
     "/api/v5/asset/currencies": okx_of(
         [
             {
@@ -337,12 +317,6 @@ KUCOIN: dict[str, object] = {
                 }
             ],
         }
-    ),
-    "/api/v1/market/candles": kucoin_of(
-        [
-            [str(MS // 1_000 - 60), "100.5", "100.5", "100.5", "100.5", "0", "0"],
-            [str(MS // 1_000 - 120), "100", "100.5", "101", "99", "3", "300"],
-        ]
     ),
     "/api/v3/currencies": kucoin_of(
         [

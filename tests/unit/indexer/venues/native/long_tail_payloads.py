@@ -40,10 +40,6 @@ GATE: dict[str, object] = {
             "high_24h": "102", "low_24h": "98",
         }
     ],
-    "/api/v4/spot/candlesticks": [
-        [str(MS // 1_000 - 120), "300", "100.5", "101", "99", "100", "3", "true"],
-        [str(MS // 1_000 - 60), "0", "100.5", "100.5", "100.5", "100.5", "0", "true"],
-    ],
     "/api/v4/spot/currencies": [
         {
             "currency": "AAAQ", "name": "Aaa", "delisted": False, "withdraw_disabled": False,
@@ -98,12 +94,6 @@ BITGET: dict[str, object] = {
                 "usdtVolume": "5000", "ts": str(MS), "bidPr": "100", "askPr": "100.5",
                 "bidSz": "2", "askSz": "1", "openUtc": "99", "changeUtc24h": "0", "change24h": "0",
             }
-        ]
-    ),
-    "/api/v2/spot/market/candles": bitget_of(
-        [
-            [str(MS - 120_000), "100", "101", "99", "100.5", "3", "300", "300"],
-            [str(MS - 60_000), "100.5", "100.5", "100.5", "100.5", "0", "0", "0"],
         ]
     ),
     "/api/v2/spot/public/coins": bitget_of(
@@ -178,10 +168,6 @@ MEXC: dict[str, object] = {
             "lowPrice": "98", "volume": "50", "quoteVolume": "5000", "openTime": MS - 86_400_000,
             "closeTime": MS, "count": None,
         }
-    ],
-    "/api/v3/klines": [
-        [MS - 120_000, "100", "101", "99", "100.5", "3", MS - 60_000, "300"],
-        [MS - 60_000, "100.5", "100.5", "100.5", "100.5", "0", MS, "0"],
     ],
     "/api/v3/capital/config/getall": [
         {

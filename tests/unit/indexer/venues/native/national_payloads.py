@@ -35,23 +35,6 @@ def _units() -> list[dict[str, float]]:
     ]
 
 
-def _minute(market: str, minutes_ago: int, *, is_first: bool) -> dict[str, object]:
-    price = 100.0 if is_first else 100.5
-    return {
-        "market": market,
-        "candle_date_time_utc": f"2026-11-26T11:{60 - minutes_ago:02}:00",
-        "candle_date_time_kst": f"2026-11-26T20:{60 - minutes_ago:02}:00",
-        "opening_price": price,
-        "high_price": 101.0 if is_first else 100.5,
-        "low_price": 99.0 if is_first else 100.5,
-        "trade_price": 100.5,
-        "timestamp": MS - minutes_ago * 60_000,
-        "candle_acc_trade_price": 300.0 if is_first else 0.0,
-        "candle_acc_trade_volume": 3.0 if is_first else 0.0,
-        "unit": 1,
-    }
-
-
 UPBIT: dict[str, object] = {
     "/v1/market/all": [
         {
@@ -71,10 +54,6 @@ UPBIT: dict[str, object] = {
         }
     ],
     "/v1/ticker/all": [_upbit_ticker("KRW-AAAQ")],
-    "/v1/candles/minutes/1": [
-        _minute("KRW-AAAQ", 1, is_first=False),
-        _minute("KRW-AAAQ", 2, is_first=True),
-    ],
     "/v1/status/wallet": [
         {
             "currency": "AAAQ", "wallet_state": "deposit_only", "block_state": "normal",
@@ -100,10 +79,6 @@ BITHUMB: dict[str, object] = {
         }
     ],
     "/v1/ticker": [_upbit_ticker("KRW-AAAQ")],
-    "/v1/candles/minutes/1": [
-        _minute("KRW-AAAQ", 1, is_first=False),
-        _minute("KRW-AAAQ", 2, is_first=True),
-    ],
     "/public/assetsstatus/multichain/ALL": {
         "status": "0000",
         "data": [
@@ -206,12 +181,6 @@ COINBASE: dict[str, object] = {
             "time": "2026-11-26T11:59:59.920000Z",
         }
     },
-    "/api/v3/brokerage/market/products/AAAQ-USD/candles": {
-        "candles": [
-            {"start": str(MS // 1_000 - 60), "low": "100.5", "high": "100.5", "open": "100.5", "close": "100.5", "volume": "0"},
-            {"start": str(MS // 1_000 - 120), "low": "99", "high": "101", "open": "100", "close": "100.5", "volume": "3"},
-        ]
-    },
     "/v2/currencies": {"data": [{"id": "USD", "name": "United States Dollar", "min_size": "0.01"}]},
     "/v2/currencies/crypto": {
         "data": [{"asset_id": "1", "code": "AAAQ", "name": "Aaa", "type": "crypto", "exponent": 8}]
@@ -274,15 +243,6 @@ KRAKEN: dict[str, object] = {
                 "v": ["25", "50"], "p": ["100", "100"], "t": [3, 9], "l": ["98", "98"],
                 "h": ["102", "102"], "o": "99",
             }
-        }
-    ),
-    "/0/public/OHLC": kraken_of(
-        {
-            "AAAQUSD": [
-                [MS // 1_000 - 120, "100", "101", "99", "100.5", "100", "3", 3],
-                [MS // 1_000 - 60, "100.5", "100.5", "100.5", "100.5", "0", "0", 0],
-            ],
-            "last": MS // 1_000 - 120,
         }
     ),
     "/0/public/Assets": kraken_of(
