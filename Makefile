@@ -25,13 +25,14 @@ help: ## list the everyday commands
 help-all: ## list all commands
 	@grep -hE '^[a-z-]+:.* ###? ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*###? /\t/' | expand -t 16
 
-EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --python $(PY) --editable . # .venv/bin/mandate-wallet
+EDITABLE = $(PY) -m uv pip install --quiet --offline --no-deps --no-build-isolation --python $(PY) --editable . # .venv/bin/mandate-wallet
 # Packages come in two steps, so that a command waits only for what it runs: what the demo and a deployment need, then all.
-DEMO_READY := .venv/.demo node_modules/.demo .build/ape/.ready
+CALLS := api/client/operations.py
+DEMO_READY := .venv/.demo node_modules/.demo $(CALLS) .build/ape/.ready
 NPM_INSTALL := npm install --include=optional --no-save --no-progress --loglevel=error --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000 # not ci: the lock has no entries for platforms that the registry lacks
 link_native = cd node_modules && for tool in $(1); do found=$$(find @foundry-rs/$$tool-*/bin -type f 2>/dev/null | head -1) && [ -n "$$found" ] && ln -sfn "../$$found" .bin/$$tool-native || exec ../scripts/require.sh downloads .build/npm.log; done
 
-setup: .venv/.ready node_modules/.ready .build/pdf.ready .build/proxy.ready ## install what building and testing need; other commands bring their own tools
+setup: .venv/.ready node_modules/.ready $(CALLS) .build/pdf.ready .build/proxy.ready ## install what building and testing need; other commands bring their own tools
 
 .venv/.demo: requirements-demo.lock
 	@scripts/require.sh disk 1000
@@ -79,8 +80,13 @@ CONTRACTS := $(shell find contracts -name '*.sol' 2>/dev/null)
 	@.venv/bin/ape compile >/dev/null  # once, and not by each deployment
 	@mkdir -p $(@D) && touch $@
 
+# The client's calls, not in git; the build backend makes them too.
+$(CALLS): docs/openapi.json scripts/export_client.py | .venv/.demo
+	@$(PY) -m scripts.export_client
+	@touch $@
+
 # Compiled once and beside the contracts, or each process of the stack would compile the same packages at its first start.
-.build/bytecode.ready: .venv/.demo
+.build/bytecode.ready: .venv/.demo $(CALLS)
 	@$(PY) -c "import api.main, api.worker, indexer.main, keeper.main, api.client.verify.main, scripts.demo"
 	@touch $@
 
@@ -121,7 +127,7 @@ abis: build ### write the ABIs that the processes read, and what the browser's m
 exit-page: setup ### write api/web/exit.html, the way out with a wallet alone, from api/web/exit
 	@$(PY) -m scripts.build_exit
 
-docs: setup ## write what is generated: API pages, the client's calls, ERC-7730 descriptors, dashboards, .env.example
+docs: setup ## write what is generated: API pages, ERC-7730 descriptors, dashboards, .env.example
 	@$(PY) -m scripts.export_api
 	@$(PY) -m scripts.export_descriptors
 	@$(PY) -m scripts.export_dashboards
@@ -154,7 +160,7 @@ test-slow: build .build/browser.ready .build/promtool.ready ## browser, exit pag
 test-gate: build .build/browser.ready ## of the slow tests the few that every change has to pass (tests/gate.txt)
 	@$(PY) -m pytest @tests/gate.txt -m slow -p tests.lanes -n $(or $(LANES),auto)
 
-unit: .venv/.ready ### the unit tests: without Node, database or network, in less than a minute
+unit: .venv/.ready $(CALLS) ### the unit tests: without Node, database or network, in less than a minute
 	@$(PY) -m pytest tests/unit -n logical --dist loadfile
 
 check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, import laws, migrations, ABIs, OpenAPI, ERC-7730, Slither, hadolint
@@ -240,7 +246,7 @@ bench-indexer: build ### from a mined block to its committed row
 bench-keeper: build ### from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
-bench-api: build ### reads, payments, long books and a hostile caller, each beside its bound; the last line has every figure
+bench-api: build ### reads, a paid read and a report beside a plain FastAPI application that sends the same statements, long ledgers, hostile callers; the last line has every figure
 	@$(PY) -m tests.bench.served
 
 bench-verify: build ### a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
@@ -277,7 +283,7 @@ soak: build ### the whole stack for MINUTES (60) at RATE (200) calls a second be
 idle: build ### what `make up` costs while nobody uses it: processor over a minute, memory, first ready; the last line has the figures beside their bounds
 	@$(PY) -m tests.bench.idle
 
-figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle: set-up, demo, tests, an idle stack; half an hour of a machine that does nothing else
+figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle,api,keeper: set-up, demo, tests, an idle stack, benches; an hour of a machine that does nothing else
 	@$(PY) -m scripts.figures
 
 screenshots: build .build/browser.ready ### pictures of the console's pages into docs/console: light, dark and at the width of a phone
@@ -288,7 +294,7 @@ client: setup ### the wheel of the Python client and verify-record into .build/c
 	@$(PY) -m scripts.build_client_ts
 
 package: .venv/.ready ## build the wheel with the command mandate-wallet into .build/package
-	@$(PY) -m uv build --wheel --offline --quiet --out-dir .build/package
+	@$(PY) -m uv build --wheel --offline --no-build-isolation --quiet --python $(PY) --out-dir .build/package
 	@ls .build/package/*.whl
 
 deploy: $(DEMO_READY) ## deploy the contracts to NETWORK (devnet, sepolia) through RPC_URL; safe to repeat (docs/operations.md#deploying)
@@ -311,4 +317,4 @@ lock: .venv/.demo ### pin the Python packages again after a change of pyproject.
 	@$(PY) -m uv pip compile --quiet requirements-audit.in --generate-hashes --output-file=requirements-audit.lock
 
 clean: ## remove everything that the commands made
-	rm -rf .venv .venv-audit node_modules .build .local out cache .hypothesis .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(CALLS) .venv .venv-audit node_modules .build .local out cache .hypothesis .pytest_cache .ruff_cache .mypy_cache

@@ -48,7 +48,7 @@ from api.tools.registry import entries_of
 from core.chain.nodes import Nodes
 from core.chain.signer import LocalKeySigner, local_signer
 from core.custody.keys import KeyMaker, KeyRing
-from core.custody.seals import tell_unknown
+from core.custody.seals import tell_at_start
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
 from core.fund.accounts import FundSetup, NoAccounts, SimulatedAccounts
@@ -298,17 +298,6 @@ def admit_operator(settings: Settings, deps: Deps) -> None:
         log.warning("operator key not set", error=type(error).__name__)
 
 
-def tell_unknown_seals(settings: Settings, deps: Deps) -> None:
-    """Once, at the start: what waits until its key is back is named; a database that is away keeps
-    nothing from starting.
-    """
-    try:
-        with deps.database.read() as session:
-            tell_unknown(session, settings.custody_keys())
-    except SQLAlchemyError as error:
-        log.warning("custodial seals not looked at", error=type(error).__name__)
-
-
 def listen(host: str, port: int) -> socket.socket:
     """Errors: InvalidParameterError when the port is taken."""
     try:
@@ -359,7 +348,7 @@ def main() -> None:
     with refusals():
         deps = deps_of(settings)
         admit_operator(settings, deps)
-        tell_unknown_seals(settings, deps)
+        tell_at_start(deps.database, settings.custody_keys())
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)

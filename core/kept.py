@@ -39,3 +39,20 @@ class Kept(Generic[K, V]):
         if known is None:
             self.keep(key, known := make())
         return known
+
+
+class KeptNewest(Kept[K, tuple[Hashable, V]]):
+    """Of each key the newest version alone, so that what is written anew leaves nothing behind.
+    A version is of all that the value is made of.
+    """
+
+    def find_at(self, key: K, version: Hashable) -> V | None:
+        known = self.find(key)
+        return None if known is None or known[0] != version else known[1]
+
+    def of_version(self, key: K, version: Hashable, make: Callable[[], V]) -> V:
+        """What is kept of this version, or is made now."""
+        known = self.find_at(key, version)
+        if known is None:
+            self.keep(key, (version, known := make()))
+        return known

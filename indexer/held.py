@@ -8,13 +8,14 @@ from datetime import datetime
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from core.db.refused import is_time_out
 from core.errors import InvalidParameterError, OutsideError
 from core.identity.queries import find_account
 from core.mandate.queries import find_mandate, ledger_name
 from core.quarantine.queries import ACCOUNT, MANDATE
 from core.quarantine.views.held import held_ledgers
 from indexer.chain.context import ChainContext
-from indexer.chain.retry import retry
+from indexer.chain.quarantine import retry
 
 ID_DIGITS = 18  # any such number is an id that the database can be asked for
 
@@ -48,10 +49,11 @@ def retry_held(chain: ChainContext, named: str | None, now: datetime) -> RetryRe
                 f"{name}: not tried to its end ({type(error).__name__}); nothing is lost, "
                 "run it again"
             )
-            return RetryResult(tuple(lines), is_held=True)
+            if not is_time_out(error):
+                return RetryResult(tuple(lines), is_held=True)
+            is_held = True
+            continue
         line = f"{name}: {done.released} of {one.facts} facts are in the ledger now"
-        if done.withdrawn:
-            line = f"{line}, {done.withdrawn} of replaced blocks are withdrawn"
         if done.refusal is not None:
             is_held, line = True, f"{line}, the others are still held. {done.refusal.note}"
         lines.append(line)

@@ -42,9 +42,9 @@ from indexer.chain.context import ChainContext
 from indexer.chain.deposits import watch_deposits
 from indexer.chain.factory_notes import write_slice
 from indexer.chain.log_proof import LogProof
+from indexer.chain.quarantine import HeldFacts
 from indexer.chain.refold import OlderLedgers
 from indexer.chain.reserve import Crediting
-from indexer.chain.retry import HeldFacts
 from indexer.chain.reverts import RevertedCalls
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound

@@ -166,6 +166,7 @@ def scan() -> None:
     """
     # Arrays and exchanges: 30 to 100 MB that the process that follows the chain does without.
     from indexer.venues import chosen, scanner
+    from indexer.venues.store import ScannerStore
 
     settings = read_settings()
     with refusals():
@@ -180,7 +181,7 @@ def scan() -> None:
         settings.database_url, scanner.NAME, f"{socket.gethostname()}:{os.getpid()}"
     )
 
-    def made(store: scanner.ScannerStore) -> "Sequence[MarketVenue]":
+    def made(store: ScannerStore) -> "Sequence[MarketVenue]":
         if list(settings.venues) == [chosen.SIM] and not chosen.has_past(store):
             store.says(scans.IMPORTING)
             _import_apart(leadership.epoch)
@@ -219,14 +220,13 @@ def import_past(epoch: int) -> None:
     market data.
     """
     from indexer.venues import chosen, scanner
+    from indexer.venues.store import ScannerStore
 
     settings = read_settings()
     database = Database(
         settings.database_url, application_name=scanner.NAME, synchronous_commit=False
     )
-    store = scanner.ScannerStore(
-        database, lambda session: require_epoch(session, scanner.NAME, epoch)
-    )
+    store = ScannerStore(database, lambda session: require_epoch(session, scanner.NAME, epoch))
     try:
         chosen.made(settings.venues, settings.sim_listings, store, now_utc)
     finally:

@@ -40,8 +40,8 @@ class Anchoring:
         self._anchor = reader.contracts.get(CONTRACT)
         self._told: int | None = None  # the epoch whose root before is not the contract's
 
-    def due(self, state: KeeperState, *, is_under_way: bool) -> list[NewIntent]:
-        if self._anchor is None or is_under_way or state.is_stood_down:
+    def due(self, state: KeeperState) -> list[NewIntent]:
+        if self._anchor is None or state.is_stood_down:
             return []
         with self._database.read() as session:
             if not unposted(session, 1):

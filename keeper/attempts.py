@@ -16,7 +16,7 @@ Laws
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from eth_utils.crypto import keccak
 
@@ -28,7 +28,7 @@ from core.chain.signer import Signer
 from core.hexes import hex_of
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
 from core.keeper.rules import ON_CHAIN, PENDING, IntentState, TxState
-from keeper.gas import OTHERS_S, Fees, Market, Quotes, of_each, unsigned
+from keeper.gas import OTHERS_S, Fees, Market, Quotes, of_each
 from keeper.state import YIELDING
 
 SUCCESS = 1
@@ -38,26 +38,23 @@ DEEP_BLOCKS = 1_800  # over whatever a node calls safe
 ASKED_AT_ONCE = 25  # receipts
 
 T = TypeVar("T")
+TxT = TypeVar("TxT", bound=NewTx)
 Receipts = Mapping[str, Mapping[str, Any]]  # by node and hash
 
 
-class Signed(Protocol):
-    """What has a hash: a row, or bytes that have none yet."""
-
-    @property
-    def hash(self) -> str: ...
-
-
-SignedT = TypeVar("SignedT", bound=Signed)
-
-
 @dataclass(frozen=True, slots=True)
-class NonceSlot:
-    """A nonce of a signer and its attempts, oldest first."""
+class SignedIntent:
+    """An intent and its signed attempts, oldest first, which hold one nonce; with what nodes say.
 
-    signer: str
-    nonce: int
+    `mined`: the attempt that the chain has, and its receipt. `is_seen`: one node's word alone is that
+    one is mined. `is_lost`: another transaction took the nonce, or it is out of reach.
+    """
+
+    intent: Intent
     attempts: tuple[Tx, ...]
+    mined: tuple[Tx, TransactionReceipt] | None = None
+    is_seen: bool = False
+    is_lost: bool = False
 
     @property
     def newest(self) -> Tx:
@@ -65,62 +62,37 @@ class NonceSlot:
 
     @property
     def place(self) -> tuple[str, int]:
-        return self.signer, self.nonce
+        """The signer and the nonce."""
+        return self.newest.signer, self.newest.nonce
 
     @property
-    def fees(self) -> Fees:
-        return fees_of(self.newest)
+    def is_pending(self) -> bool:
+        return self.mined is None and not self.is_lost
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
-    """The chain has this attempt."""
-
-    slot: NonceSlot
-    tx: Tx
-    receipt: TransactionReceipt
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Another transaction took the nonce, or it is out of reach."""
-
-    slot: NonceSlot
-
-
-@dataclass(frozen=True, slots=True)
-class PendingSlot:
-    """No attempt is mined yet. `is_seen`: by one node's word alone one is."""
-
-    slot: NonceSlot
-    is_seen: bool = False
-
-
-Verdict = Mined | Lost | PendingSlot
+TxMove = tuple[Tx, TxState, TransactionReceipt | None]
 
 
 @dataclass(frozen=True, slots=True)
 class IntentMove:
-    """An intent's next state, and what becomes of its attempts: (attempt, state, receipt)."""
+    """An intent's next state, and what becomes of its attempts."""
 
     intent: Intent
     state: IntentState
-    attempts: tuple[tuple[Tx, TxState, TransactionReceipt | None], ...] = ()
+    attempts: tuple[TxMove, ...] = ()
 
 
 def fees_of(tx: NewTx) -> Fees:
     return Fees(tx.max_fee_wei, tx.max_priority_fee_wei)
 
 
-def slots_of(attempts: Iterable[Tx]) -> list[NonceSlot]:
-    """By signer and nonce, lowest nonce first."""
-    found: defaultdict[tuple[str, int], list[Tx]] = defaultdict(list)
-    for tx in attempts:
-        found[tx.signer, tx.nonce].append(tx)
-    return [
-        NonceSlot(signer, nonce, tuple(sorted(txs, key=lambda tx: tx.id)))
-        for (signer, nonce), txs in sorted(found.items())
-    ]
+def signed_of(live: Iterable[Intent], attempts: Iterable[Tx]) -> list[SignedIntent]:
+    """Those that were signed, by signer and nonce, lowest nonce first."""
+    found: defaultdict[int, list[Tx]] = defaultdict(list)
+    for tx in sorted(attempts, key=lambda tx: tx.id):
+        found[tx.intent_id].append(tx)
+    signed = [SignedIntent(one, tuple(found[one.id])) for one in live if one.id in found]
+    return sorted(signed, key=lambda one: one.place)
 
 
 def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -175,12 +147,12 @@ def safe_block(rpc: Nodes, quotes: Quotes) -> int:
 
 
 def agreed(
-    attempts: Sequence[SignedT],
+    attempts: Sequence[TxT],
     told: Receipts,
     reach: Mapping[str, float],
     *,
     is_used: bool = False,
-) -> tuple[SignedT, TransactionReceipt] | None:
+) -> tuple[TxT, TransactionReceipt] | None:
     """The attempt that is mined, and its receipt: as two nodes say, or all that have its block
     or soon will (`reach`). One above every head (pre-confirmed, or made up) is no receipt yet.
 
@@ -206,7 +178,7 @@ def _end(receipt: TransactionReceipt) -> tuple[str, int]:
     return receipt.block_hash, receipt.status
 
 
-def _receipts_of(attempts: Iterable[Signed], told: Receipts) -> set[tuple[str, str, int]]:
+def _receipts_of(attempts: Iterable[NewTx], told: Receipts) -> set[tuple[str, str, int]]:
     """Those that any node has, by hash, block and end."""
     return {
         (attempt.hash, *_end(receipt))
@@ -216,50 +188,37 @@ def _receipts_of(attempts: Iterable[Signed], told: Receipts) -> set[tuple[str, s
     }
 
 
-def ends_of(attempts: Iterable[Signed], told: Receipts) -> set[int]:
+def ends_of(attempts: Iterable[NewTx], told: Receipts) -> set[int]:
     """How these ended, by any node's receipt."""
     return {status for _, _, status in _receipts_of(attempts, told)}
 
 
-def is_seen(attempts: Iterable[Signed], told: Receipts) -> bool:
-    """Some node has a receipt of one of these."""
-    return bool(ends_of(attempts, told))
-
-
-def verdicts_of(
-    slots: Sequence[NonceSlot],
+def judged(
+    signed: Sequence[SignedIntent],
     told: Receipts,
     quotes: Quotes,
     unknown: Collection[str],
     own: Collection[str],
-) -> list[Verdict]:
-    """What each nonce came to. `unknown`: hashes that no node knows. `own`: accounts whose keys are
-    here.
-    """
-    found = list[Verdict]()
+) -> list[SignedIntent]:
+    """What each came to. `unknown`: hashes that no node knows. `own`: accounts whose keys are here."""
+    found = list[SignedIntent]()
     held = dict[str, int]()  # the lowest nonce above all that is used or held
-    for slot in slots:
-        is_used = slot.nonce < quotes.mined(slot.signer)
-        mined = agreed(slot.attempts, told, quotes.reach(), is_used=is_used)
-        seen, newest = is_seen(slot.attempts, told), slot.newest
-        is_lost = slot.nonce < quotes.count(slot.signer) and all(
-            tx.hash in unknown for tx in slot.attempts
-        )
-        free = max(held.get(slot.signer, 0), quotes.reachable(slot.signer))
-        # what a reorg took out begins again
-        has_waited = (
-            newest.state is not TxState.MINED
+    for one in signed:
+        (signer, nonce), newest = one.place, one.newest
+        is_used = nonce < quotes.mined(signer)
+        mined = agreed(one.attempts, told, quotes.reach(), is_used=is_used)
+        is_seen = bool(ends_of(one.attempts, told))
+        free = max(held.get(signer, 0), quotes.reachable(signer))
+        is_out_of_reach = (
+            newest.state is not TxState.MINED  # what a reorg took out begins again
             and quotes.head.number - newest.offered_block >= STUCK_BLOCKS
+            and (signer not in own or nonce > free)
         )
-        is_given_up = has_waited and (slot.signer not in own or slot.nonce > free)
-        if mined is not None:
-            found.append(Mined(slot, *mined))
-        elif not seen and (is_lost or is_given_up):
-            found.append(Lost(slot))
-            continue
-        else:
-            found.append(PendingSlot(slot, seen))
-        held[slot.signer] = max(free, slot.nonce + 1)
+        is_taken = nonce < quotes.count(signer) and all(tx.hash in unknown for tx in one.attempts)
+        is_lost = mined is None and not is_seen and (is_taken or is_out_of_reach)
+        if not is_lost:
+            held[signer] = max(free, nonce + 1)
+        found.append(replace(one, mined=mined, is_seen=is_seen, is_lost=is_lost))
     return found
 
 
@@ -274,59 +233,41 @@ def first_free_nonce(count: int, held: Iterable[int]) -> int:
 # What it means for intents
 
 
-def moves_by(
-    verdict: Verdict, live: Mapping[int, Intent], head_number: int, sent: Collection[str]
-) -> Iterator[IntentMove]:
-    """What a verdict on a nonce means for each of these intents that has an attempt there. `sent`:
-    hashes of what a node took.
-    """
-    of_slot = dict.fromkeys(tx.intent_id for tx in verdict.slot.attempts if tx.intent_id in live)
-    for intent_id in of_slot:
-        move = _move_by(verdict, live[intent_id], head_number, sent)
-        if move is not None:
-            yield move
+def move_of(one: SignedIntent, head_number: int, sent: Collection[str]) -> IntentMove | None:
+    """What becomes of the intent; None: nothing changes. `sent`: hashes of what a node took."""
+    intent = one.intent
+    if one.is_lost:
+        lost = tuple((tx, TxState.LOST, None) for tx in one.attempts)
+        return IntentMove(intent, IntentState.NONCE_LOST, lost)
+    if one.mined is None:
+        return _pending_move(one, head_number, sent)
+    tx, receipt = one.mined
+    if tx.is_filler:
+        lost = tuple((other, TxState.LOST, None) for other in one.attempts if other is not tx)
+        return IntentMove(intent, IntentState.SUPERSEDED, ((tx, TxState.MINED, receipt), *lost))
+    if receipt.status != SUCCESS:
+        return IntentMove(intent, IntentState.REVERTED, ((tx, TxState.MINED, receipt),))
+    if intent.state not in PENDING and tx.mined_block_hash == receipt.block_hash:
+        return None
+    moved = ((tx, TxState.MINED, receipt), *_orphaned(one, tx))
+    return IntentMove(intent, IntentState.MINED, moved)
 
 
-def _move_by(
-    verdict: Verdict, intent: Intent, head_number: int, sent: Collection[str]
-) -> IntentMove | None:
-    own = tuple(tx for tx in verdict.slot.attempts if tx.intent_id == intent.id)
-    match verdict:
-        case Lost():
-            lost = tuple((tx, TxState.LOST, None) for tx in own)
-            return IntentMove(intent, IntentState.NONCE_LOST, lost)
-        case PendingSlot():
-            return _pending_move(verdict, intent, own, head_number, sent)
-    if verdict.tx.intent_id == intent.id and not verdict.tx.is_filler:
-        return _mined_move(verdict, intent, own)
-    ends = tuple(
-        (tx, TxState.MINED, verdict.receipt) if tx is verdict.tx else (tx, TxState.LOST, None)
-        for tx in own
-    )
-    return IntentMove(intent, IntentState.SUPERSEDED, ends)
-
-
-def _pending_move(
-    verdict: PendingSlot,
-    intent: Intent,
-    own: Sequence[Tx],
-    head_number: int,
-    sent: Collection[str],
-) -> IntentMove | None:
+def _pending_move(one: SignedIntent, head_number: int, sent: Collection[str]) -> IntentMove | None:
     """Taken by a node: broadcast.
 
     A block that held it and is gone: broadcast again, and patience begins again, as it does where
     the height at which it was offered was never reached.
     """
-    newest = own[-1]
-    if intent.state in ON_CHAIN and verdict.is_seen:
+    intent, newest = one.intent, one.newest
+    if intent.state in ON_CHAIN and one.is_seen:
         return None  # one node's word takes nothing back
     if intent.state in ON_CHAIN:
         again = (replace(newest, offered_block=head_number), TxState.BROADCAST, None)
-        return IntentMove(intent, IntentState.BROADCAST, (again, *_orphaned(own, newest)))
+        return IntentMove(intent, IntentState.BROADCAST, (again, *_orphaned(one, newest)))
     offered = {
         tx.id: (replace(tx, offered_block=head_number), tx.state, None)
-        for tx in own
+        for tx in one.attempts
         if tx.offered_block > head_number
     }
     if newest.state is TxState.SIGNED and newest.hash in sent:
@@ -335,28 +276,15 @@ def _pending_move(
     return IntentMove(intent, intent.state, tuple(offered.values())) if offered else None
 
 
-def _orphaned(
-    own: Sequence[Tx], but: Tx
-) -> tuple[tuple[Tx, TxState, TransactionReceipt | None], ...]:
+def _orphaned(one: SignedIntent, but: Tx) -> tuple[TxMove, ...]:
     """Other attempts of this nonce that were mined in a block that is gone: one of a nonce is
     mined, and its row says so.
     """
     return tuple(
-        (tx, TxState.BROADCAST, None) for tx in own if tx.state is TxState.MINED and tx.id != but.id
+        (tx, TxState.BROADCAST, None)
+        for tx in one.attempts
+        if tx.state is TxState.MINED and tx.id != but.id
     )
-
-
-def _mined_move(verdict: Mined, intent: Intent, own: Sequence[Tx]) -> IntentMove | None:
-    receipt, tx = verdict.receipt, verdict.tx
-    if receipt.status != SUCCESS:
-        return IntentMove(intent, IntentState.REVERTED, ((tx, TxState.MINED, receipt),))
-    if intent.state in PENDING:
-        return IntentMove(intent, IntentState.MINED, ((tx, TxState.MINED, receipt),))
-    if tx.mined_block_hash == receipt.block_hash:
-        return None
-    # It stands in another block now.
-    state = IntentState.BROADCAST if intent.state is IntentState.SAFE else IntentState.MINED
-    return IntentMove(intent, state, ((tx, TxState.MINED, receipt), *_orphaned(own, tx)))
 
 
 def is_over(intent: Intent, receipt: TransactionReceipt, head_number: int, safe: int) -> bool:
@@ -377,12 +305,17 @@ class Round:
     """What is known in one round, and what is left of it as drafts are made."""
 
     quotes: Quotes
-    verdicts: Sequence[Verdict]
+    signed: Sequence[SignedIntent]
+    pending: list[SignedIntent] = field(init=False)
+    lowest: dict[str, SignedIntent] = field(init=False, default_factory=dict)  # by signer
     held: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def __post_init__(self) -> None:
-        for slot in self.pending:
-            self.held[slot.signer].add(slot.nonce)
+        self.pending = [one for one in self.signed if one.is_pending]
+        for one in self.pending:
+            signer, nonce = one.place
+            self.lowest.setdefault(signer, one)
+            self.held[signer].add(nonce)
 
     @property
     def market(self) -> Market:
@@ -392,19 +325,11 @@ class Round:
     def head_number(self) -> int:
         return self.quotes.head.number
 
-    @property
-    def pending(self) -> list[NonceSlot]:
-        return [one.slot for one in self.verdicts if isinstance(one, PendingSlot)]
+    def pending_of(self, signer: str) -> list[SignedIntent]:
+        return [one for one in self.pending if one.newest.signer == signer]
 
-    def pending_of(self, signer: str) -> list[NonceSlot]:
-        return [slot for slot in self.pending if slot.signer == signer]
-
-    def lowest(self, signer: str) -> NonceSlot | None:
-        """What everything else of this signer that pends waits for."""
-        return next(iter(self.pending_of(signer)), None)
-
-    def waited(self, slot: NonceSlot) -> int:
-        return self.head_number - slot.newest.offered_block
+    def waited(self, one: SignedIntent) -> int:
+        return self.head_number - one.newest.offered_block
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,4 +361,14 @@ class Draft:
     def transaction(self) -> dict[str, Any]:
         """As Signer.sign_transaction takes it."""
         to, data = (self.signer, b"") if self.is_filler else (self.intent.to, self.intent.data)
-        return unsigned(self.intent.chain_id, self.nonce, to, data, self.gas, self.fees)
+        return {
+            "type": 2,
+            "chainId": self.intent.chain_id,
+            "nonce": self.nonce,
+            "to": to,
+            "data": hex_of(data),
+            "value": 0,
+            "gas": self.gas,
+            "maxFeePerGas": self.fees.max_fee_wei,
+            "maxPriorityFeePerGas": self.fees.max_priority_fee_wei,
+        }

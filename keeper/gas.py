@@ -19,15 +19,15 @@ from statistics import median_high, median_low
 from typing import Any
 
 from core.chain import results
+from core.chain.abi import decode_revert
 from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.nodes import Nodes, Request
 from core.chain.refusals import cleaned
 from core.chain.results import Parse
-from core.chain.revert import decode_revert
 from core.hexes import hex_of
 from core.keeper.gas import FILLER_GAS
-from keeper.state import URGENT, Head
+from keeper.state import URGENT, head_of
 
 GWEI = 10**9
 MOST_TIP_WEI = 2 * GWEI
@@ -65,31 +65,6 @@ class Caps:
 
     def of(self, kind: str) -> int:
         return self.stops_wei if kind in URGENT else self.others_wei
-
-
-def unsigned(
-    chain_id: int, nonce: int, to: str, data: bytes, gas: int, fees: Fees
-) -> dict[str, Any]:
-    """A transaction as Signer.sign_transaction takes it."""
-    return {
-        "type": 2,
-        "chainId": chain_id,
-        "nonce": nonce,
-        "to": to,
-        "data": hex_of(data),
-        "value": 0,
-        "gas": gas,
-        "maxFeePerGas": fees.max_fee_wei,
-        "maxPriorityFeePerGas": fees.max_priority_fee_wei,
-    }
-
-
-def fees_for(base_fee_wei: int, priority_fee_wei: int, cap_wei: int) -> Fees | None:
-    """base * 2 + priority, at most the cap; None when even the base fee is above the cap."""
-    if base_fee_wei > cap_wei:
-        return None
-    max_fee_wei = min(base_fee_wei * 2 + priority_fee_wei, cap_wei)
-    return Fees(max_fee_wei, min(priority_fee_wei, max_fee_wei))
 
 
 def bumped(last: Fees, market: Fees | None, cap_wei: int) -> Fees | None:
@@ -173,11 +148,11 @@ class Market:
         return Offer(fees, least.max_fee_wei)
 
     def _fees(self, base_fee_wei: int, tip_wei: int, cap_wei: int) -> Fees | None:
-        return (
-            None
-            if self.base_fee_wei.least > cap_wei
-            else fees_for(min(base_fee_wei, cap_wei), tip_wei, cap_wei)
-        )
+        """base * 2 + tip, at most the cap; None when every node's base fee is above it."""
+        if self.base_fee_wei.least > cap_wei:
+            return None
+        max_fee_wei = min(min(base_fee_wei, cap_wei) * 2 + tip_wei, cap_wei)
+        return Fees(max_fee_wei, min(tip_wei, max_fee_wei))
 
 
 def _numbers(told: Mapping[str, Sequence[Any]], place: int) -> list[int]:
@@ -196,13 +171,13 @@ class Quotes:
         """`rising`: nodes whose heads rise."""
         self._rising = rising
         self.heads = {
-            name: head for name, said in told.items() if (head := Head.of(said[1])) is not None
+            name: head for name, said in told.items() if (head := head_of(said[1])) is not None
         }
         self._told = told
         self._first = 2 + len(accounts)
         self._place = {account: n for n, account in enumerate(accounts)}
         tips = _numbers(told, 0) or [TIP_WHEN_UNKNOWN_WEI]
-        bases = [head.base_fee_wei for head in self.heads.values()] or [0]
+        bases = [head.base_fee_wei or 0 for head in self.heads.values()] or [0]
         most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
         # where none tells, nothing can be paid for
         balances = {one: _numbers(told, 2 + n) or [0] for n, one in enumerate(accounts)}
@@ -214,7 +189,7 @@ class Quotes:
         )
 
     @property
-    def head(self) -> Head:
+    def head(self) -> BlockHeader:
         """The middle one, of two the higher."""
         number = median_high(sorted(head.number for head in self.heads.values()))
         return next(head for head in self.heads.values() if head.number == number)

@@ -1,43 +1,40 @@
-"""What is to be sent, as rows; the states that it goes through are core.keeper.rules.
-
-Laws
-- Signed bytes are committed before they are sent. No state leads from `signed` back to `planned`: a
-  crash at any point costs a resend. An attempt that waits too long is replaced at its own nonce by
-  a dearer one, so at most one of them is mined.
-- One live intent a subject and kind (a unique index).
-- Nothing here sends.
+"""What is to be sent, as rows, and what a loop sends it with. The states that they go through are
+core.keeper.rules. No state leads from `signed` back to `planned`: a crash at any point costs a resend.
+One live intent a subject and kind (a unique index).
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
+from sqlalchemy.orm import Session
+
+from core.chain.blocks import BlockHeader
+from core.chain.nodes import Nodes
+from core.chain.signer import Signer
+from core.db.engine import Database
 from core.hexes import bytes_of
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest
-from core.keeper.rules import REFUSED_KEY, IntentState
+from core.keeper.rules import REFUSED_KEY
 from core.mandate.chain import calldata
-from keeper.state import YIELDING, Action, Head, IntentKind, Role
-
-REQUEST_PATIENCE = timedelta(hours=1)  # with a request of the outbox that the chain refuses
-ANCHOR_PATIENCE = timedelta(minutes=10)  # with an anchor that could not be signed
-PLANNED_PATIENCE = timedelta(minutes=1)  # with what a tick plans
-_ORDER = [kind.value for kind in IntentKind]
+from keeper.gas import Caps
+from keeper.state import Action, IntentKind, Role
 
 
-class IntentSender(Protocol):
-    """What a loop asks of a Sender, which answers the intents that are not finished."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What a loop sends with. `signers`: by role. `epoch`: of the lead; `fence`: of it, called first in
+    each writing transaction, which says that the loop gets on.
+    """
 
-    def advance(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]: ...
-
-
-def order_of(intent: Intent) -> tuple[int, int]:
-    """In this order nonces are given: requests of the outbox go before marks."""
-    return _ORDER.index(intent.kind if intent.kind in _ORDER else IntentKind.ACCEPT), intent.id
+    rpc: Nodes
+    database: Database
+    chain_id: int
+    signers: Mapping[str, Signer]
+    caps: Caps
+    epoch: Callable[[], int]
+    fence: Callable[[Session], None]
 
 
 def intent_of(action: Action, chain_id: int) -> NewIntent:
@@ -54,7 +51,7 @@ def intent_of(action: Action, chain_id: int) -> NewIntent:
         data=bytes_of(_CALLS.get(action.kind, calldata.mark)()),
         trigger_block_number=action.head.number,
         trigger_block_hash=action.head.hash,
-        reason=action.reason(chain_id),
+        reason={"chain_id": chain_id, **action.reason()},
     )
 
 
@@ -66,15 +63,17 @@ _CALLS = {
 }
 
 
-def intent_of_request(request: OutboxRequest, data: bytes, head: Head) -> NewIntent:
-    """`data`: the request's own, or what was built for it."""
+def intent_of_request(
+    request: OutboxRequest, role: Role, data: bytes, head: BlockHeader
+) -> NewIntent:
+    """`role`: whose key pays. `data`: what was built for it."""
     return NewIntent(
         chain_id=request.chain_id,
         subject=f"outbox:{request.id}",
         vault=None,
         outbox_id=request.id,
         kind=request.kind,
-        role=request.role,
+        role=role,
         to=request.to,
         data=data,
         trigger_block_number=head.number,
@@ -97,28 +96,3 @@ def live_kinds(intents: Iterable[Intent]) -> dict[str, frozenset[str]]:
         if intent.vault is not None:
             kinds[intent.vault].add(intent.kind)
     return {vault: frozenset(found) for vault, found in kinds.items()}
-
-
-def is_for_the_keeper(intent: Intent) -> bool:
-    """What a vault, or the anchors' contract, takes only of the key that the factory names.
-
-    A settlement is planned only while that is so.
-    """
-    return intent.kind in (*YIELDING, IntentKind.SETTLE)
-
-
-def is_out_of_patience(intent: Intent, now: datetime) -> IntentState | None:
-    """How one ends that could not be sent for long; None: it waits on.
-
-    A request of the outbox is tried for an hour; the removal of an agent once, and what else a tick
-    plans for a minute, since it is planned again, with newer numbers, while it is needed.
-    """
-    waited = now - intent.created_at
-    if intent.state is not IntentState.PLANNED:
-        return None
-    if intent.kind == IntentKind.REMOVE:
-        return IntentState.REFUSED
-    if intent.outbox_id is not None or intent.kind == IntentKind.ANCHOR:
-        patience = REQUEST_PATIENCE if intent.outbox_id is not None else ANCHOR_PATIENCE
-        return IntentState.REFUSED if waited >= patience else None
-    return IntentState.SUPERSEDED if waited >= PLANNED_PATIENCE else None

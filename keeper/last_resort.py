@@ -45,7 +45,7 @@ class LastResort:
     def plan(self, state: KeeperState, agreed: Callable[[str], bool]) -> list[Action]:
         """None on a stale head, nor while one is under way, nor soon after one.
 
-        `agreed`: enough nodes call this vault's worth unknown.
+        `agreed`: enough nodes spoke of this vault, and none knows its worth.
         """
         if state.is_stale:
             return []
@@ -53,7 +53,9 @@ class LastResort:
         due = {
             reading.vault: reading
             for reading in state.vaults
-            if self._is_due(reading) and agreed(reading.vault)
+            if self._is_due(reading)
+            and IntentKind.REMOVE not in state.live_of(reading)
+            and agreed(reading.vault)
         }
         near = self._near_the_floor(
             {v: floor for v, one in due.items() if (floor := one.floor_usdc_e6) is not None}
@@ -79,7 +81,6 @@ class LastResort:
             reading.status is VaultStatus.WORKING
             and self._looked_at - since >= UNKNOWN_S
             and reading.vault not in self._not_before
-            and IntentKind.REMOVE not in reading.live
         )
 
     def _near_the_floor(self, floors: Mapping[str, UsdcE6]) -> list[str]:

@@ -14,7 +14,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 
 import structlog
@@ -26,6 +27,8 @@ from sqlalchemy.orm import Session
 
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
+from core.custody.keys import CustodySigner, KeyRing
+from core.custody.seals import reseal_all, tell_at_start
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
@@ -36,21 +39,24 @@ from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
+from core.sponsored.days import sponsor_budgets
 from core.startup import read_settings, refusals
 from core.watchdog import Watchdog
-from keeper import funds, perps_closing, seals, status
-from keeper.anchoring import Anchoring
+from keeper import funds, perps_closing, status
 from keeper.funds import Funds
 from keeper.gas import GWEI, Caps
+from keeper.intents import Desk
 from keeper.metrics import KeeperMetrics
-from keeper.outbox_kinds import outbox_planner
+from keeper.outbox_kinds import builders_of
 from keeper.read import Lenses
-from keeper.requests.loop import RequestLoop, RequestsPlace, custody_loop, share_of, sponsor_loop
-from keeper.send import Sender
-from keeper.signers import key_places, require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, require_gas_key
+from keeper.requests.loop import BOUNDS, DEADLINE_S, RequestLoop, most_under_way, share_of
+from keeper.requests.round import CUSTODY, SPONSOR, PurseTerms, RequestRound
+from keeper.signers import (
+    require_all_allowed,
+    require_gas_key,
+    signers_of,
+)
 from keeper.state import OF_REQUESTS, Role
-from keeper.stops import Stops
 from keeper.tick import Tick, TickReport
 
 NAME = "keeper"
@@ -77,27 +83,29 @@ class Keeper:
         deployment = settings.deployment(LENS)
         self._settings = settings
         self._metrics = metrics
-        self._key_places = key_places(settings)
-        self._signers = signers_of(self._key_places)
-        self._custody_signer = custody = seals.custody_signer_of(settings.custody_keys())
+        self._signers = signers_of(settings)
+        keys = settings.custody_keys()
+        self._custody_signer = custody = CustodySigner(KeyRing(keys)) if keys else None
+        if custody is not None:
+            require_gas_key(self._signers)
         self._database = Database(settings.database_url, application_name=NAME)
         self._leadership = Leadership(
             settings.database_url, NAME, f"{socket.gethostname()}:{os.getpid()}"
         )
-        has_gas_key = Role.CUSTODY in self._signers
-        self._serves_requests = bool(self._signers) and (custody is not None or has_gas_key)
-        loops = self._serves_requests + (Role.SPONSOR in self._signers)
+        loops = sum(role in self._signers for role in OF_REQUESTS)
         self._share = share_of(settings.rpc_requests_per_s, loops) if loops else 0
         own_calls = settings.rpc_requests_per_s - loops * self._share
         rpc = Nodes(settings.rpc_urls, answer_s=ANSWER_S, calls_per_s=own_calls)
         metrics.count_rpc(rpc)
         metrics.gas_budget.set(settings.custody_gas_wei_per_day)
         self._reader = VaultReader(rpc, deployment.contracts)
-        self._planner = outbox_planner(custody, deployment.contracts, self._reader)
-        self._loops: list[RequestLoop] = []
+        self._builders = builders_of(custody, deployment.contracts, self._reader)
+        self._caps = Caps(
+            settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI
+        )
+        self.loops: list[RequestLoop] = []
         self._watchdog = Watchdog(settings.keeper_watchdog_s)
         self._tick: Tick | None = None
-        self._stops: Stops | None = None
         self._schedule: Schedule[JobDatabase] | None = None
         self._scraped: Database | None = None
         self._told_waiting = False
@@ -116,7 +124,7 @@ class Keeper:
             self.job()
         if self._schedule is not None:
             self._schedule.stop()
-        for loop in self._loops:
+        for loop in self.loops:
             loop.stop()
         self.close()
 
@@ -145,13 +153,13 @@ class Keeper:
         try:
             if not self._ended.is_set() and self.once(self._settings.keeper_tick_s) is not None:
                 self._schedule = self._schedule or self._started_jobs()
-                if not self._loops:
-                    self._loops = self._request_loops()
-                    for loop in self._loops:
+                if not self.loops:
+                    self.loops = self.request_loops()
+                    for loop in self.loops:
                         loop.start()
         except LeadershipLostError as error:
             self._lose_lead(error)
-        except (InvalidParameterError, SignerRefusedError) as error:
+        except InvalidParameterError as error:
             log.error("configuration refused", error=str(error))
             self.end(exit_code=1)
         except (OutsideError, OperationalError) as error:
@@ -166,7 +174,7 @@ class Keeper:
         """One tick; None while another process leads. `every_s`: of many, for which the vaults are
         looked at so often, and the lead is waited for so long.
 
-        Errors: as Tick.run, and SignerRefusedError.
+        Errors: as Tick.run, and InvalidParameterError of a key.
         """
         if not self._leadership.take_within(every_s, now_utc, self._ended.wait):
             if not self._told_waiting:  # once: a spare may wait for weeks
@@ -180,115 +188,102 @@ class Keeper:
                 self._tick.watch.start(every_s)
         report = self._tick.run(now_utc())
         self._leadership.beat(report.as_status(self._tick.mode))
-        self._metrics.ticked(
-            report.took_ms / 1000,
-            vaults=report.vaults,
-            unknown=report.unknown,
-            at_cost=report.at_cost,
-            head_age_s=report.head_age_s,
-        )
+        self._metrics.ticked(report.took_ms / 1000, report.as_status(self._tick.mode))
         return report
 
     def close(self) -> None:
         """Give the lead back at once and close what is open."""
         if self._tick is not None:
             self._tick.watch.stop()
-            if self._stops is not None:
-                self._stops.write()  # what was sent since the last tick
+            if self._tick.stops is not None:
+                self._tick.stops.write()  # what was sent since the last tick
         self._leadership.release()
         for database in (self._database, self._scraped):
             if database is not None:
                 database.close()
         self._reader.rpc.close()
-        for loop in self._loops:
+        for loop in self.loops:
             loop.close()
 
     def _open(self) -> Tick:
-        chain_id = self._settings.chain_id
-        self._reader.rpc.keep_to(chain_id)
-        own: dict[str, Signer] = {
-            role: one for role, one in self._signers.items() if role not in OF_REQUESTS
-        }
-        sender = self._sender(own) if own else None  # with the stops
-        accounts = {role.value: signer.address for role, signer in self._signers.items()}
+        settings, rpc = self._settings, self._reader.rpc
+        rpc.keep_to(settings.chain_id)
+        if self._signers:
+            client = str(rpc.call("web3_clientVersion"))
+            require_all_allowed(self._signers, settings, client)
+        own = {role: one for role, one in self._signers.items() if role not in OF_REQUESTS}
+        desk = self._desk(rpc, self._database, own, self._fence)
         tick = Tick(
-            database=self._database,
+            desk=desk,
             lenses=Lenses(self._reader),
-            chain_id=chain_id,
-            max_head_age_s=self._settings.keeper_max_head_age_s,
-            leadership=self._leadership,
-            sender=sender,
-            stops=self._stops,
-            own=accounts.get(Role.KEEPER),
-            marks_a_day=self._settings.keeper_marks_a_day,
-            removes=Role.PAUSER in self._signers,
-            anchoring=Anchoring(self._database, self._reader),
+            max_head_age_s=settings.keeper_max_head_age_s,
+            now=now_utc,
+            marks_a_day=settings.keeper_marks_a_day,
             sign=self._got_on,
+            is_held_up=self._leadership.is_held_up,
         )
-        epoch = self._leadership.epoch
-        log.info("watching", chain_id=chain_id, mode=tick.mode, accounts=accounts, epoch=epoch)
+        log.info(
+            "watching",
+            chain_id=settings.chain_id,
+            mode=tick.mode,
+            accounts={role.value: signer.address for role, signer in self._signers.items()},
+            epoch=self._leadership.epoch,
+        )
         return tick
 
-    def _sender(self, signers: Mapping[str, Signer]) -> Sender:
-        client = str(self._reader.rpc.call("web3_clientVersion"))
-        require_all_allowed(self._signers, self._key_places, client)
-        require_gas_key(
-            client, has_custody=self._serves_requests, has_gas_key=Role.CUSTODY in self._signers
+    def request_loops(self) -> list[RequestLoop]:
+        """Of the purses that have a key, not started."""
+        settings = self._settings
+        budgets = GasBudgets(
+            total_wei=settings.custody_gas_wei_per_day,
+            owner_wei=settings.custody_gas_wei_per_owner_per_day,
+            account_wei=settings.custody_gas_wei_per_account_per_day,
         )
-        self._stops = Stops(
-            self._reader.rpc,
-            self._database,
-            self._settings.chain_id,
-            signers,
-            self._caps,
-            epoch=lambda: self._leadership.epoch,
-            fence=self._fence,
-            now=now_utc,
-        )
-        return Sender(
-            rpc=self._reader.rpc,
-            stops=self._stops,
-            database=self._database,
-            signers=signers,
-            epoch=lambda: self._leadership.epoch,
-            fence=self._fence,
-            caps=self._caps,
-            sign=self._got_on,
-        )
-
-    def requests_once(self) -> None:
-        """One round of the requests, after `once`."""
-        self._loops = self._request_loops()
-        for loop in self._loops:
-            loop.once()
-
-    def _request_loops(self) -> list[RequestLoop]:
-        settings, loops = self._settings, list[RequestLoop]()
-        place = RequestsPlace(
-            database_url=settings.database_url,
-            rpc_urls=tuple(settings.rpc_urls),
-            calls_per_s=self._share,
-            answer_s=ANSWER_S,
-            contracts=self._reader.contracts,
-            chain_id=settings.chain_id,
-            max_head_age_s=settings.keeper_max_head_age_s,
-            caps=self._caps,
-            every_s=settings.keeper_tick_s,
-            planner=self._planner,
-            leadership=self._leadership,
-            clock=now_utc,
-        )
-        if self._serves_requests:
-            budgets = GasBudgets(
-                total_wei=settings.custody_gas_wei_per_day,
-                owner_wei=settings.custody_gas_wei_per_owner_per_day,
-                account_wei=settings.custody_gas_wei_per_account_per_day,
-            )
-            loops.append(custody_loop(place, budgets, self._signers, self._stops))
+        loops = [
+            self._loop_of(terms, of_day)
+            for terms, of_day in ((CUSTODY, budgets), (SPONSOR, sponsor_budgets(settings)))
+            if terms.role in self._signers
+        ]
+        if Role.CUSTODY in self._signers:
             self._metrics.count_rpc(loops[0].rpc, "requests_")
-        if (sponsor := self._signers.get(Role.SPONSOR)) is not None:
-            loops.append(sponsor_loop(place, settings, sponsor))
         return loops
+
+    def _loop_of(self, terms: PurseTerms, budgets: GasBudgets) -> RequestLoop:
+        settings = self._settings
+        rpc = Nodes(
+            settings.rpc_urls, answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=self._share
+        )
+        database = Database(
+            settings.database_url, application_name="keeper requests", bounds=BOUNDS
+        )
+        signers = {terms.role: self._signers[terms.role]}
+        rounds = RequestRound(
+            desk=self._desk(rpc, database, signers, self._leadership.fence_beside),
+            reader=VaultReader(rpc, self._reader.contracts),
+            max_head_age_s=settings.keeper_max_head_age_s,
+            builders=self._builders,
+            budgets=budgets,
+            terms=terms,
+            most_under_way=most_under_way(self._share),
+        )
+        return RequestLoop(rounds, every_s=settings.keeper_tick_s, now=now_utc)
+
+    def _desk(
+        self,
+        rpc: Nodes,
+        database: Database,
+        signers: Mapping[Role, Signer],
+        fence: Callable[[Session], None],
+    ) -> Desk:
+        return Desk(
+            rpc=rpc,
+            database=database,
+            chain_id=self._settings.chain_id,
+            signers={str(role): signer for role, signer in signers.items()},
+            caps=self._caps,
+            epoch=lambda: self._leadership.epoch,
+            fence=fence,
+        )
 
     def _got_on(self) -> None:
         """A slice of the vaults was judged, or a turn of stops was over: the tick gets on."""
@@ -301,11 +296,6 @@ class Keeper:
         """
         self._leadership.fence(session)
         self._watchdog.sign()
-
-    @property
-    def _caps(self) -> Caps:
-        settings = self._settings
-        return Caps(settings.keeper_max_fee_gwei * GWEI, settings.keeper_stop_max_fee_gwei * GWEI)
 
     def _started_jobs(self) -> Schedule[JobDatabase]:
         """Of the keeper's own accounts, and what it signs for beside the chain."""
@@ -368,7 +358,8 @@ def _keeper() -> Keeper:
     settings = read_settings()
     with refusals():
         keeper = Keeper(settings, KeeperMetrics(time.monotonic))
-    seals.tell_at_start(settings.database_url, settings.custody_keys())
+    with closing(Database(settings.database_url, bounds=SCRAPE)) as database:
+        tell_at_start(database, settings.custody_keys())
     return keeper
 
 
@@ -393,8 +384,10 @@ def once() -> None:
     try:
         report = keeper.once()
         if report is not None:
-            keeper.requests_once()
-    except (OutsideError, InvalidParameterError, SignerRefusedError, OperationalError) as error:
+            keeper.loops = keeper.request_loops()
+            for loop in keeper.loops:
+                loop.once()
+    except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("tick failed", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None
     finally:
@@ -418,13 +411,15 @@ def reseal() -> None:
     """
     settings = read_settings()
     with refusals():
-        signer = seals.custody_signer_of(settings.custody_keys())
-        if signer is None:
+        keys = settings.custody_keys()
+        if not keys:
             raise InvalidParameterError(
                 "CUSTODY_KEY", "set it, and the old key in CUSTODY_OLD_KEYS"
             )
+    signer = CustodySigner(KeyRing(keys))
     try:
-        count = seals.reseal(settings.database_url, signer, settings.custody_keys())
+        with closing(Database(settings.database_url)) as database, database.write() as session:
+            count = reseal_all(session, signer, keys)
     except (OutsideError, InvalidParameterError, OperationalError) as error:
         log.error("nothing was sealed anew", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None
@@ -438,7 +433,8 @@ def show_status() -> None:
     with refusals():
         settings.deployment()
     try:
-        report = status.read_apart(settings.database_url, settings.chain_id, NAME, now_utc())
+        with closing(Database(settings.database_url)) as database:
+            report = status.read_apart(database, settings.chain_id, NAME, now_utc())
     except SQLAlchemyError as error:
         typer.echo(no_database(error), err=True)
         raise typer.Exit(1) from None

@@ -45,7 +45,12 @@ OF_LOOP: Mapping[str, str] = {
     "leader_epoch": "Epoch that this process writes with; 0 before it leads.",
     "requests_gas_budget_wei": "What requests of agents may cost in gas in a UTC day.",
 }
-JUDGED = ("vaults", "vaults_unknown", "vaults_at_cost", "head_age_seconds")
+JUDGED = {  # by what a tick's status calls it
+    "vaults": "vaults",
+    "unknown": "vaults_unknown",
+    "at_cost": "vaults_at_cost",
+    "head_age_s": "head_age_seconds",
+}
 OF_ROWS: Mapping[str, tuple[str, ...]] = {  # what it says, and its labels
     "intents_live": ("Intents under way.", "kind", "state"),
     "intents_live_oldest_seconds": (
@@ -108,7 +113,7 @@ class KeeperMetrics:
             registry=self.registry,
         )
         self.gas_budget = self._gauges["requests_gas_budget_wei"]
-        self._judge(dict.fromkeys(JUDGED, UNKNOWN))
+        self._judge(dict.fromkeys(JUDGED.values(), UNKNOWN))
 
     def _judge(self, said: Mapping[str, float]) -> None:
         for name, value in said.items():
@@ -120,23 +125,20 @@ class KeeperMetrics:
     # What the loop tells
 
     def leading(self, epoch: int) -> None:
-        """Called each tick; the age of a tick counts from the first time."""
+        """The age of a tick counts from here."""
         self._judge({"leads": 1, "leader_epoch": epoch})
-        if self._ticked_at is None:
-            self._ticked_at = self._clock()
+        self._ticked_at = self._clock()
 
-    def ticked(
-        self, seconds: float, *, vaults: int, unknown: int, at_cost: int, head_age_s: int
-    ) -> None:
+    def ticked(self, seconds: float, status: Mapping[str, Any]) -> None:
         """A tick ended well."""
         self._ticked_at = self._clock()
         self._tick_seconds.observe(seconds)
-        self._judge(dict(zip(JUDGED, (vaults, unknown, at_cost, head_age_s), strict=True)))
+        self._judge({name: status[said] for said, name in JUDGED.items()})
 
     def failed(self, error: Exception) -> None:
         """A tick ended in an error: what it would have judged is not known."""
         self._failures.labels(type(error).__name__).inc()
-        self._judge(dict.fromkeys(JUDGED, UNKNOWN))
+        self._judge(dict.fromkeys(JUDGED.values(), UNKNOWN))
 
     # The outside
 

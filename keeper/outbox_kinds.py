@@ -1,19 +1,10 @@
-"""What the keeper plans of the API's requests, and the call data of those whose asker could not
-write it, by kind.
-
-Laws
-- A builder answers the same bytes for the same request, whenever it is asked: a request that is
-  planned again is no second one.
-- A request that cannot be built holds nothing up: it waits and is reported once, and it ends
-  `refused` when it can never be built.
+"""The call data of the API's requests, by kind. A builder answers the same bytes for the same request,
+whenever it is asked: a request that is planned again is no second one.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 
-import structlog
 from sqlalchemy.orm import Session
 
 from core.chain.reader import ChainReader
@@ -21,23 +12,16 @@ from core.custody.keys import CustodySigner, authorization_nonce
 from core.custody.views import payment_of_request
 from core.errors import OutsideError
 from core.hexes import bytes_of
-from core.keeper.intents import NewIntent
 from core.keeper.queue import OutboxRequest
-from core.keeper.rules import REFUSED_KEY, IntentState
 from core.mandate.chain import calldata, typed_data
 from core.sponsored import queries as sponsored
 from core.sponsored.days import failed_too_often
 from core.sponsored.documents import call_of
 from core.sponsored.rules import BuyPart, can_send, part_to_send
 from core.times import start_of_day
-from keeper.intents import intent_of_request
-from keeper.spared import spared
-from keeper.state import Head, Role
 
 CUSTODIAL_TRANSFER = "custodial_transfer"
 SPONSORED_BUY = "sponsored_buy"
-
-log = structlog.get_logger("keeper")
 
 
 class LapsedError(Exception):
@@ -46,61 +30,6 @@ class LapsedError(Exception):
 
 Builder = Callable[[Session, OutboxRequest, datetime], bytes]
 """Call data of a request. Errors: LapsedError; OutsideError when it cannot be built now."""
-
-
-@dataclass(slots=True)
-class OutboxPlanner:
-    """`builders` by kind.
-
-    Requests that brought their call data need none, and are signed by the key of the role that they
-    name.
-    """
-
-    builders: Mapping[str, Builder] = field(default_factory=dict)
-    _told: set[int] = field(default_factory=set)
-
-    def intent(
-        self, session: Session, request: OutboxRequest, head: Head, now: datetime
-    ) -> tuple[NewIntent, IntentState] | None:
-        """What is to be written down of a request: planned, or ended before it began.
-
-        None: it cannot be built now.
-        """
-        return spared(
-            partial(self._intent, session, request, head, now),
-            request=request.id,
-            kind=request.kind,
-        )
-
-    def _intent(
-        self, session: Session, request: OutboxRequest, head: Head, now: datetime
-    ) -> tuple[NewIntent, IntentState] | None:
-        if request.data is None:
-            is_sponsored = request.role == Role.SPONSOR
-            request = replace(request, role=Role.SPONSOR if is_sponsored else Role.CUSTODY)
-        try:
-            return intent_of_request(
-                request, self._data(session, request, now), head
-            ), IntentState.PLANNED
-        except LapsedError as error:
-            log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
-            lapsed = replace(request, reason={**request.reason, REFUSED_KEY: str(error)})
-            return intent_of_request(lapsed, b"", head), IntentState.REFUSED
-        except OutsideError as error:
-            if request.id not in self._told:
-                log.error("request waits", request=request.id, kind=request.kind, why=str(error))
-            self._told.add(request.id)
-            return None
-
-    def _data(self, session: Session, request: OutboxRequest, now: datetime) -> bytes:
-        if request.data is not None:
-            return request.data
-        builder = self.builders.get(request.kind)
-        if builder is None:
-            raise OutsideError(
-                f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY"
-            )
-        return builder(session, request, now)
 
 
 def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
@@ -161,15 +90,11 @@ def sponsored_buys(codes: ChainReader) -> Builder:
     return build
 
 
-def outbox_planner(
-    custody: CustodySigner | None, contracts: Mapping[str, str], codes: ChainReader | None = None
-) -> OutboxPlanner:
-    """Of this process; without `custody` no transfer out of a custodial wallet is built, without
-    `codes` no sponsored buy.
-    """
-    builders = dict[str, Builder]()
+def builders_of(
+    custody: CustodySigner | None, contracts: Mapping[str, str], codes: ChainReader
+) -> dict[str, Builder]:
+    """By kind; without `custody` no transfer out of a custodial wallet is built."""
+    builders: dict[str, Builder] = {SPONSORED_BUY: sponsored_buys(codes)}
     if custody is not None:
         builders[CUSTODIAL_TRANSFER] = custodial_transfers(custody, contracts["usdc"])
-    if codes is not None:
-        builders[SPONSORED_BUY] = sponsored_buys(codes)
-    return OutboxPlanner(builders)
+    return builders

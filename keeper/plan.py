@@ -4,10 +4,11 @@ database.
     most at risk (money at stake, nearness to the floor) ... least, and between them what was left out the last time
 
 Laws
-- Every vault that is watched is read in each look. For what a node did not answer in time it has a
-  share of the next look, so that no vault is left out for good and none delays those at risk.
+- Every vault that is watched is read in each look. What a node did not answer in time comes first in
+  the next one, after those most at risk, so that no vault is left out for good.
 - What the chain calls funding has nothing to lose yet: once in UNFUNDED_S, once in OVER_S when its
-  mandate is over. The record that calls its mandate working brings it back at once.
+  mandate is over, as what the chain calls stopped or settled. The record that calls its mandate
+  working, or lacks its mark, brings it back at once.
 - A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
   where there is one. A worth is unknown when every node says so.
 - Nothing is decided on unknown worth, and nothing but stops on a stale head. At the floor is below
@@ -17,13 +18,13 @@ Laws
   at or below the floor gets none, so that a vault never gets two from one state.
 """
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.chain.blocks import BlockHeader
 from core.keeper.rules import LacksMark
 from core.keeper.views import SourcedMark, WatchedVault
-from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.lock import settle_grace_until
 from core.money import BPS_ONE, UnixSeconds
 from core.times import DAY_S
@@ -31,16 +32,13 @@ from keeper.state import (
     ENDED,
     Action,
     FactoryKeepers,
-    Head,
     IntentKind,
     KeeperState,
-    NodeStatus,
     VaultReading,
 )
 
 UNFUNDED_S, OVER_S = 15.0, 3_600.0
 NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than that
-SHARE = 4
 NEEDED = 2  # voices
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 MARK_EVERY_S = DAY_S  # inclusive: a smaller move is sent when the last mark is exactly a day old
@@ -51,32 +49,35 @@ ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal ha
 
 
 class Order:
-    """Remembers when each vault without money was looked at. `clock`: seconds that only rise."""
+    """Remembers when each vault was looked at that has nothing to lose. `clock`: seconds that only
+    rise.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._unfunded: dict[str, float] = {}
+        self._idle: dict[str, tuple[float, VaultStatus]] = {}
 
     def due(self, watched: Iterable[WatchedVault], now: UnixSeconds) -> list[WatchedVault]:
-        due, unfunded = list[WatchedVault](), dict[str, float]()
+        due, idle = list[WatchedVault](), dict[str, tuple[float, VaultStatus]]()
         for vault in watched:
-            seen_at = self._unfunded.get(vault.vault)
-            if seen_at is not None:
-                unfunded[vault.vault] = seen_at
+            seen = self._idle.get(vault.vault)
+            is_awaited = vault.is_recorded_at_work or vault.lacks_mark or vault.recorded_end
+            if seen is not None and not is_awaited:
+                idle[vault.vault] = (seen_at, status) = seen
                 is_over = vault.ends_at is not None and vault.ends_at <= now
-                wait_s = OVER_S if is_over else UNFUNDED_S
-                if not vault.is_recorded_at_work and self._clock() - seen_at < wait_s:
+                wait_s = OVER_S if is_over or status in ENDED else UNFUNDED_S
+                if self._clock() - seen_at < wait_s:
                     continue
             due.append(vault)
-        self._unfunded = unfunded
+        self._idle = idle
         return sorted(due, key=at_risk, reverse=True)
 
     def note(self, readings: Iterable[VaultReading]) -> None:
         for reading in readings:
-            if reading.status is VaultStatus.FUNDING:
-                self._unfunded[reading.vault] = self._clock()
-            elif self._unfunded:
-                self._unfunded.pop(reading.vault, None)
+            if reading.status is VaultStatus.FUNDING or reading.status in ENDED:
+                self._idle[reading.vault] = self._clock(), reading.status
+            elif self._idle:
+                self._idle.pop(reading.vault, None)
 
 
 def at_risk(vault: WatchedVault) -> int:
@@ -96,19 +97,13 @@ def at_risk(vault: WatchedVault) -> int:
 
 
 def in_turn(
-    ranked: Sequence[WatchedVault], size: int, waits: Mapping[str, int]
+    ranked: Sequence[WatchedVault], size: int, left_out: Mapping[str, int]
 ) -> list[WatchedVault]:
-    """Those most at risk, so many that a call takes; then of each SHARE calls the first is for those
-    that were left out the last time, who waits longest first.
+    """Those most at risk, so many that a call takes; then those that were left out of the last look,
+    in the order that they had there, and the others.
     """
-    order, rest = list(ranked[:size]), ranked[size:]
-    late = sorted((v for v in rest if v.vault in waits), key=lambda v: -waits[v.vault])
-    others = [v for v in rest if v.vault not in waits] if late else rest
-    step, at = (SHARE - 1) * size, 0
-    for first in range(0, len(others), step):
-        order += [*late[at : at + size], *others[first : first + step]]
-        at += size
-    return order + late[at:]
+    rest = sorted(ranked[size:], key=lambda one: left_out.get(one.vault, len(ranked)))
+    return [*ranked[:size], *rest]
 
 
 # What is due
@@ -130,25 +125,27 @@ def settlements(state: KeeperState, now: UnixSeconds) -> list[Action]:
     return [
         reading.action(IntentKind.SETTLE, state.head, "ended")
         for reading in state.vaults
-        if not state.is_stale and is_to_be_settled(reading, state.head)
+        if not state.is_stale
+        and IntentKind.SETTLE not in state.live_of(reading)
+        and is_to_be_settled(reading, state.head)
     ]
 
 
-def is_to_be_settled(reading: VaultReading, head: Head) -> bool:
+def is_to_be_settled(reading: VaultReading, head: BlockHeader) -> bool:
     """In the day after the end: a vault that still works, after its last mark where it can be had,
     since it takes none then; or a stopped one that owes a fee, since its owner withdraws anyway.
     Later anyone may settle.
 
     An unknown end, status or fee says no. Source: MandateVault.settle.
     """
+    ends_at, lacks_mark = reading.watched.ends_at, reading.watched.lacks_mark
     is_in_grace = (
-        reading.ends_at is not None and settle_grace_until(reading.ends_at, head.at) is not None
+        ends_at is not None and settle_grace_until(ends_at, UnixSeconds(head.timestamp)) is not None
     )
     owes = reading.status is VaultStatus.STOPPED and bool(reading.fee_owed_usdc_e6)
     return (
         is_in_grace
-        and IntentKind.SETTLE not in reading.live
-        and (reading.lacks_mark is not LacksMark.OVER or reading.worth_usdc_e6 is None)
+        and (lacks_mark is not LacksMark.OVER or reading.worth_usdc_e6 is None)
         and (reading.status is VaultStatus.WORKING or owes)
     )
 
@@ -161,7 +158,7 @@ def acceptances(state: KeeperState, now: UnixSeconds) -> list[Action]:
     keepers = state.keepers
     if keepers is None or state.is_stale or state.own is None or keepers.pending != state.own:
         return []
-    may_accept = keepers.eta <= state.head.at <= keepers.eta + ACCEPT_S
+    may_accept = keepers.eta <= state.head.timestamp <= keepers.eta + ACCEPT_S
     return (
         [Action(IntentKind.ACCEPT, keepers.factory, state.head, "proposed")] if may_accept else []
     )
@@ -171,32 +168,42 @@ def marks(state: KeeperState, now: UnixSeconds) -> list[Action]:
     """At most one a vault; none on a stale head, on unknown worth, or while one is under way."""
     if state.is_stale:
         return []
-    due = ((reading, why_marked(reading, state.head, now)) for reading in state.vaults)
+    due = (
+        (reading, why_marked(reading, state.head, now))
+        for reading in state.vaults
+        if not state.live_of(reading)
+    )
     return [
         reading.action(IntentKind.MARK, state.head, why) for reading, why in due if why is not None
     ]
 
 
-def why_marked(reading: VaultReading, head: Head, now: UnixSeconds) -> str | None:
-    """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent."""
-    if reading.lacks_mark is LacksMark.END:
-        is_due = reading.worth_usdc_e6 is not None and not reading.live
-        return LacksMark.END if is_due and reading.status in ENDED else None
-    above = reading.above_floor_usdc_e6()
-    if reading.status is not VaultStatus.WORKING or reading.worth_usdc_e6 is None or above is None:
+def why_marked(reading: VaultReading, head: BlockHeader, now: UnixSeconds) -> str | None:
+    """`first`, `moved`, `daily`, `ended`, `terms_ended`; None: no mark is to be sent.
+
+    It is measured against the last one sent, or the funding where none was.
+    """
+    worth, above, vault = reading.worth_usdc_e6, reading.above_floor_usdc_e6(), reading.watched
+    if vault.lacks_mark is LacksMark.END:
+        return LacksMark.END if worth is not None and reading.status in ENDED else None
+    if reading.status is not VaultStatus.WORKING or worth is None or above is None:
         return None
-    if reading.live or head.number <= reading.last_sent.block_number:
-        return None
-    if reading.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head):
+    sent_usdc_e6, sent_at = vault.budget_usdc_e6, vault.created_at
+    if vault.last_sent is not None and vault.last_sent.worth_usdc_e6 is not None:
+        if head.number <= vault.last_sent.block_number:
+            return None
+        sent_usdc_e6 = vault.last_sent.worth_usdc_e6
+        sent_at = int(vault.last_sent.at.timestamp())
+    if vault.lacks_mark is LacksMark.OVER and not reading.is_for_anyone(head):
         return LacksMark.OVER  # at the floor too: the vault takes no other stop any more
     if above <= 0:
         return None
-    if reading.lacks_mark is LacksMark.FIRST:
+    if vault.lacks_mark is LacksMark.FIRST:
         return LacksMark.FIRST
-    moved = abs(reading.worth_usdc_e6 - reading.last_sent.worth_usdc_e6)
-    if moved and moved * BPS_ONE >= reading.last_sent.worth_usdc_e6 * MOVED_BPS:
+    moved = abs(worth - sent_usdc_e6)
+    if moved and moved * BPS_ONE >= sent_usdc_e6 * MOVED_BPS:
         return "moved"
-    return "daily" if moved and now - reading.last_sent.at >= MARK_EVERY_S else None
+    return "daily" if moved and now - sent_at >= MARK_EVERY_S else None
 
 
 def judgements(
@@ -221,8 +228,8 @@ def _is_judged(reading: VaultReading) -> bool:
     return reading.status in (VaultStatus.WORKING, None) and reading.floor_usdc_e6 is not None
 
 
-def _is_news(reading: VaultReading, head: Head, now: UnixSeconds) -> bool:
-    last = reading.last_written
+def _is_news(reading: VaultReading, head: BlockHeader, now: UnixSeconds) -> bool:
+    last = reading.watched.last_written
     if last is None or last.source != reading.source or _says_more(last, reading):
         return True
     block = reading.block or head
@@ -245,15 +252,20 @@ def _says_more(last: SourcedMark, reading: VaultReading) -> bool:
 
 @dataclass(slots=True)
 class NodeReadings:
-    """One node's word in this tick."""
+    """One node's word in this tick. `head_age_s`: seconds of a clock that only rises since it named a
+    higher block than before.
+    """
 
-    state: NodeStatus
+    node: str
+    head: BlockHeader
+    head_age_s: float
+    keepers: FactoryKeepers | None
     by_vault: dict[str, VaultReading] = field(default_factory=dict)
 
 
 def best_first(nodes: Iterable[NodeReadings], max_head_age_s: int) -> list[NodeReadings]:
     """Those whose head is not stale first, in the order of the pool."""
-    return sorted(nodes, key=lambda one: one.state.head_age_s > max_head_age_s)
+    return sorted(nodes, key=lambda one: one.head_age_s > max_head_age_s)
 
 
 def merged(nodes: Sequence[NodeReadings], vaults: Iterable[str]) -> list[VaultReading]:
@@ -277,7 +289,7 @@ def _ignorance(reading: VaultReading) -> int:
 
 def keepers(nodes: Iterable[NodeReadings], own: str | None) -> FactoryKeepers | None:
     """Whom the factory names: any node that names `own` is believed, and any that proposes it."""
-    said = [one.state.keepers for one in nodes if one.state.keepers is not None]
+    said = [one.keepers for one in nodes if one.keepers is not None]
     return min(said, key=lambda one: (own != one.named, own != one.pending), default=None)
 
 
@@ -290,43 +302,8 @@ def confirmed(planned: Iterable[Sequence[Action]], needed: int) -> list[Action]:
     return [said[0] for said in found.values() if len(said) >= needed]
 
 
-class Ends:
-    """At which height each vault was first seen ended: it is watched no more once that is safe and a
-    second voice agrees.
-    """
-
-    def __init__(self) -> None:
-        self._since: dict[str, int] = {}
-
-    def safe(
-        self, nodes: Sequence[NodeReadings], waits: Collection[str]
-    ) -> tuple[int, dict[str, Counter[VaultStatus]]]:
-        """The safe block, and how each vault ended by how many nodes.
-
-        Of two nodes or more the second highest safe block counts. A vault that any node calls working
-        has not ended, and one whose end is not marked yet, or that `waits`, is watched.
-        """
-        said: dict[str, Counter[VaultStatus]] = {}
-        unmarked = set(waits)
-        for node in nodes:
-            for reading in node.by_vault.values():
-                if reading.status in ENDED:
-                    said.setdefault(reading.vault, Counter())[reading.status] += 1
-                    if reading.lacks_mark is LacksMark.END:
-                        unmarked.add(reading.vault)
-        height = max((node.state.head.number for node in nodes), default=0)
-        self._since = {
-            vault: self._since.get(vault, height) for vault in said if not _works(nodes, vault)
-        }
-        heights = sorted((node.state.safe_number for node in nodes), reverse=True)[:NEEDED]
-        safe = heights[-1] if heights else 0
-        over = (v for v, at in self._since.items() if at <= safe and v not in unmarked)
-        return safe, {vault: said[vault] for vault in over}
-
-
-def _works(nodes: Iterable[NodeReadings], vault: str) -> bool:
+def agreed_status(nodes: Iterable[NodeReadings], vault: str) -> str | None:
+    """Its status, as the record calls that, by the word of each node that spoke of it."""
     readings = (node.by_vault.get(vault) for node in nodes)
-    return any(one is not None and one.status in _UNENDED for one in readings)
-
-
-_UNENDED = (VaultStatus.FUNDING, VaultStatus.WORKING)
+    said = {one.status for one in readings if one is not None and one.status is not None}
+    return OF_VAULT.get(said.pop()) if len(said) == 1 else None

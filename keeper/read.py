@@ -1,6 +1,6 @@
 """What each node's lens says of the vaults, every node apart from the others.
 
-    the order of the vaults --> each node, in a thread of its own: its head, its safe block, whom the factory names, and the first part
+    the order of the vaults --> each node, in a thread of its own: its head, whom the factory names, and the first part
         --> part after part, those most at risk again each second --> a few that are not known, alone, with full gas
 
 Laws
@@ -15,8 +15,8 @@ Laws
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
 from queue import Empty, SimpleQueue
@@ -29,13 +29,13 @@ from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
-from core.keeper.views import Mark, WatchedVault
+from core.keeper.views import WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensBlock, LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
-from keeper.plan import in_turn
+from keeper.plan import NodeReadings, in_turn
 from keeper.spared import spared
 from keeper.state import (
     OUT_OF_RANGE,
@@ -43,11 +43,9 @@ from keeper.state import (
     SOURCE_VAULT_WORTH,
     UNREADABLE,
     FactoryKeepers,
-    Head,
-    NodeStatus,
     ReadBlock,
-    SentMark,
     VaultReading,
+    head_of,
 )
 
 VAULTS_A_CALL = lens.MOST_VAULTS
@@ -58,25 +56,14 @@ URGENT_S = 1.0  # those most at risk are read again so often while the others ar
 ALONE_S = 1.0  # of a look, in which vaults are asked alone
 BUDGET_S, RETRY_S = 1.0, 0.05  # a node that is over its budget is asked again so long and so often
 MOST_FAILURES = 2  # in a row: then the node is asked again at the next look
-FLOORS_A_LOOK = 100
 HEAD_POLL_S = 0.2
-SAFE_BLOCKS = 200  # below the head of a node that names no safe block
 
 _KEEPER, _PENDING = (function("MandateVaultFactory", name) for name in ("keeper", "pendingKeeper"))
-_FLOOR = function("MandateVault", "stopFloor")
 
 Row = LensRow[LensReading]
 UNREAD: Row = LensRow(LensBlock(0, 0, "", 0), LensOutcome.UNREAD, None)
 
 log = structlog.get_logger("keeper")
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPart:
-    """Some vaults as one node's lens answers."""
-
-    state: NodeStatus
-    readings: tuple[VaultReading, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,33 +76,29 @@ class _Alone:
 
 @dataclass(slots=True)
 class NodeLens:
-    """One node: which floors it read, and what it was not asked yet."""
+    """One node, and what it was not asked yet."""
 
     reader: VaultReader
     name: str
-    _floors: dict[str, UsdcE6] = field(default_factory=dict)  # of code, which never changes
     _alone: dict[str, _Alone] = field(default_factory=dict)
-    # for how many looks a vault was not asked about
-    _waits: dict[str, int] = field(default_factory=dict)
+    _left_out: dict[str, int] = field(default_factory=dict)  # of the look before, in order
 
     def look(
         self,
         vaults: Sequence[WatchedVault],
-        live: Mapping[str, frozenset[str]],
         height: int,
-        put: Callable[[ReadPart], None],
+        put: Callable[[NodeReadings], None],
     ) -> bool:
         """Read them in this order; False when the node does not answer. `height`: the highest that it
         named; what a backend says that lags is asked for again, once.
         """
-        order = in_turn(vaults, VAULTS_A_CALL, self._waits)
+        order = in_turn(vaults, VAULTS_A_CALL, self._left_out)
         urgent, unsure = order[:VAULTS_A_CALL], dict[str, tuple[WatchedVault, Row]]()
         begun = urgent_at = time.monotonic()
         state, rows = self._begun(urgent)
         if state is None:
             return False
         rows = rows if state.head.number >= height else None
-        self._read_floors([v.vault for v in vaults if v.floor_usdc_e6 is None])
         at = failures = 0
         while at < len(order) and failures < MOST_FAILURES:
             if time.monotonic() - begun > LOOK_S:
@@ -126,46 +109,43 @@ class NodeLens:
             failures = failures + 1 if rows is None else 0
             told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
             unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
-            known = (self._reading(v, row, state, live) for v, row in told if row.is_final)
-            put(ReadPart(state, tuple(known)))
+            put(self._part(state, (one for one in told if one[1].is_final)))
             at += 0 if is_again else len(told)
             urgent_at, rows = time.monotonic() if is_again else urgent_at, None
-        self._waits = {v.vault: self._waits.get(v.vault, 0) + 1 for v in order[at:]}
+        self._left_out = {one.vault: place for place, one in enumerate(order[at:])}
         if failures < MOST_FAILURES:
-            for vault, row in self._ask_alone(unsure):
-                put(ReadPart(state, (self._reading(vault, row, state, live),)))
+            for found in self._ask_alone(unsure):
+                put(self._part(state, [found]))
         if not vaults:
-            put(ReadPart(state, ()))
+            put(state)
         return failures < MOST_FAILURES
 
     # What is asked
 
     def _begun(
         self, vaults: Sequence[WatchedVault]
-    ) -> tuple[NodeStatus | None, tuple[Row, ...] | None]:
+    ) -> tuple[NodeReadings | None, tuple[Row, ...] | None]:
         """What it shows, and the first vaults, in one request; None: it names no newest block, or
         the lens does not answer.
         """
         factory = self.reader.contracts["factory"]
         requests: list[Request] = [
             ("eth_getBlockByNumber", ["latest", False]),
-            ("eth_getBlockByNumber", ["safe", False]),
             *(_view(factory, one.selector) for one in (_KEEPER, _PENDING)),
         ]
-        parsers = [results.header, results.header, *map(output_of, (_KEEPER, _PENDING))]
+        parsers = [results.header, *map(output_of, (_KEEPER, _PENDING))]
         if vaults:
             requests.append(self._lens_call(vaults))
             parsers.append(lens.READINGS.answer_of(len(vaults)))
         said = self._ask(requests, parsers)
-        head = Head.of(said[0]) if said is not None else None
+        head = head_of(said[0]) if said is not None else None
         if said is None or head is None:
             return None, None
         self.reader.rpc.saw(self.name, said[0])
-        safe = said[1].number if isinstance(said[1], BlockHeader) else head.number - SAFE_BLOCKS
         age_s = self.reader.rpc.head_age_s(self.name)
-        keepers = _keepers(factory, said[2], said[3])
-        rows = said[4] if vaults and isinstance(said[4], tuple) else None
-        return NodeStatus(self.name, head, age_s, safe, keepers), rows
+        keepers = _keepers(factory, said[1], said[2])
+        rows = said[3] if vaults and isinstance(said[3], tuple) else None
+        return NodeReadings(self.name, head, age_s, keepers), rows
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
         return self.reader.lens_call(lens.READINGS, [one.vault for one in vaults])
@@ -214,18 +194,6 @@ class NodeLens:
             elif name in self._alone and not self._alone[name].is_valued:
                 yield vault, row
 
-    def _read_floors(self, vaults: Sequence[str]) -> None:
-        """Of those whose signed terms are not known, from their code."""
-        unknown = [vault for vault in vaults if vault not in self._floors][:FLOORS_A_LOOK]
-        if not unknown:
-            return
-        said = self._ask(
-            [_view(v, _FLOOR.selector) for v in unknown], [output_of(_FLOOR)] * len(unknown)
-        )
-        for vault, floor in zip(unknown, said or (), strict=False):
-            if isinstance(floor, int) and floor <= MAX_ABS_USDC_E6:
-                self._floors[vault] = UsdcE6(floor)
-
     def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
         """None: it does not answer, or is over its budget."""
         said = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
@@ -233,30 +201,21 @@ class NodeLens:
 
     # What it says
 
-    def _reading(
-        self,
-        vault: WatchedVault,
-        row: Row,
-        state: NodeStatus,
-        live: Mapping[str, frozenset[str]],
-    ) -> VaultReading:
+    def _part(self, state: NodeReadings, told: Iterable[tuple[WatchedVault, Row]]) -> NodeReadings:
+        by_vault = {vault.vault: self._reading(vault, row, state.head) for vault, row in told}
+        return replace(state, by_vault=by_vault)
+
+    def _reading(self, vault: WatchedVault, row: Row, head: BlockHeader) -> VaultReading:
         found = row.reading
         worth, source = _worth(found)
-        floor = vault.floor_usdc_e6
         return VaultReading(
-            vault=vault.vault,
-            public_id=vault.public_id,
-            status=None if found is None else found.status,
-            worth_usdc_e6=worth,
-            floor_usdc_e6=self._floors.get(vault.vault) if floor is None else floor,
-            source=source,
-            last_sent=_last_sent(vault),
-            ends_at=vault.ends_at,
-            fee_owed_usdc_e6=None if found is None else UsdcE6(found.fee_owed_usdc_e6),
-            last_written=vault.last_written,
-            live=live.get(vault.vault, frozenset()),
-            lacks_mark=vault.lacks_mark,
-            block=None if row is UNREAD else _block(row.block, state.head),
+            vault,
+            self.name,
+            None if found is None else found.status,
+            worth,
+            source,
+            None if found is None else UsdcE6(found.fee_owed_usdc_e6),
+            None if row is UNREAD else _block(row.block, head),
         )
 
 
@@ -268,11 +227,9 @@ class Lenses:
     _nodes: dict[str, NodeLens] = field(default_factory=dict)
     _heights: dict[str, int] = field(default_factory=dict)  # the highest that each named
     _busy: dict[str, object] = field(default_factory=dict)  # the look that each is at
-    _said: "SimpleQueue[tuple[object, ReadPart | bool]]" = field(default_factory=SimpleQueue)
+    _said: "SimpleQueue[tuple[object, NodeReadings | bool]]" = field(default_factory=SimpleQueue)
 
-    def look(
-        self, vaults: Sequence[WatchedVault], live: Mapping[str, frozenset[str]]
-    ) -> Iterator[ReadPart]:
+    def look(self, vaults: Sequence[WatchedVault]) -> Iterator[NodeReadings]:
         """What the nodes say, as it comes in, with what comes late of an earlier look."""
         awaited = set[object]()
         for name in self.reader.rpc.names:
@@ -280,7 +237,7 @@ class Lenses:
             if name not in self._busy:
                 awaited.add(look := object())
                 self._busy[name] = look
-                work = (look, node, vaults, live, self._heights.get(name, -1))
+                work = (look, node, vaults, self._heights.get(name, -1))
                 try:
                     threading.Thread(target=self._run, args=work, daemon=True).start()
                 except RuntimeError:  # the machine has no thread left
@@ -294,8 +251,8 @@ class Lenses:
             except Empty:
                 log.info("the tick goes on without slow nodes", nodes=list(self._busy))
                 break
-            if isinstance(part, ReadPart):
-                self._is_higher(part.state.node, part.state.head.number)
+            if isinstance(part, NodeReadings):
+                self._is_higher(part.node, part.head.number)
                 yield part
             elif look in awaited:
                 awaited.discard(look)
@@ -320,17 +277,12 @@ class Lenses:
         return height > known
 
     def _run(
-        self,
-        look: object,
-        node: NodeLens,
-        vaults: Sequence[WatchedVault],
-        live: Mapping[str, frozenset[str]],
-        height: int,
+        self, look: object, node: NodeLens, vaults: Sequence[WatchedVault], height: int
     ) -> None:
-        def put(part: ReadPart | bool) -> None:
+        def put(part: NodeReadings | bool) -> None:
             self._said.put((look, part))
 
-        has_answered = spared(partial(node.look, vaults, live, height, put), node=node.name)
+        has_answered = spared(partial(node.look, vaults, height, put), node=node.name)
         del self._busy[node.name]
         put(bool(has_answered))
 
@@ -339,10 +291,10 @@ def _view(to: str, data: str) -> Request:
     return "eth_call", [{"to": to, "data": data, "gas": hex(VIEW_GAS)}, "latest"]
 
 
-def _block(seen: LensBlock, head: Head) -> ReadBlock:
+def _block(seen: LensBlock, head: BlockHeader) -> ReadBlock:
     """A lens does not know its own block's hash: it is the head's where both follow the same one."""
     is_head = (seen.number, seen.parent_hash) == (head.number, head.parent_hash)
-    return ReadBlock(seen.number, UnixSeconds(seen.timestamp), head.hash if is_head else None)
+    return ReadBlock(seen.number, seen.timestamp, head.hash if is_head else None)
 
 
 def _worth(found: LensReading | None) -> tuple[UsdcE6 | None, str]:
@@ -365,10 +317,3 @@ def _keepers(factory: str, named: Any, pending: Any) -> FactoryKeepers | None:
     return FactoryKeepers(
         factory, named, None if proposed == ZERO_ADDRESS else proposed, UnixSeconds(eta)
     )
-
-
-def _last_sent(vault: WatchedVault) -> SentMark:
-    sent: Mark | None = vault.last_sent
-    if sent is None or sent.worth_usdc_e6 is None:
-        return SentMark(vault.budget_usdc_e6, 0, UnixSeconds(vault.created_at))
-    return SentMark(sent.worth_usdc_e6, sent.block_number, UnixSeconds(int(sent.at.timestamp())))

@@ -7,13 +7,13 @@ Laws
 - What could not be read is None, never 0: nothing is decided from it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from core.chain.blocks import BlockHeader
-from core.keeper.rules import LacksMark
-from core.keeper.views import SourcedMark
+from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import CLOSED, OF_VAULT, VaultStatus
 from core.money import UnixSeconds, UsdcE6, usdc_text_or_none
 
@@ -26,7 +26,7 @@ OUT_OF_RANGE = "out_of_range"  # a number, but no amount of USDC
 
 
 class IntentKind(StrEnum):
-    """Why a transaction is sent, in the order in which nonces are given.
+    """Why a transaction is sent.
 
     STOP is the vault's `enforceStopLine` (keeper.stops). ACCEPT is the factory's `acceptKeeper`,
     ANCHOR the anchors' `post`. Rows of the outbox bring kinds of their own.
@@ -66,36 +66,13 @@ class Role(StrEnum):
 OF_REQUESTS = (Role.CUSTODY, Role.SPONSOR)  # their loops are beside the stops'
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A node's newest block. `at` is its own timestamp, not when it was seen."""
-
-    number: int
-    hash: str
-    at: UnixSeconds
-    base_fee_wei: int
-    parent_hash: str = ""
-
-    @classmethod
-    def of(cls, answer: object) -> "Head | None":
-        """Of a node's answer as `results.header` reads it; None: an error, no block, or one without
-        a base fee.
-        """
-        if not isinstance(answer, BlockHeader) or answer.base_fee_wei is None:
-            return None
-        return cls(
-            answer.number,
-            answer.hash,
-            UnixSeconds(answer.timestamp),
-            answer.base_fee_wei,
-            answer.parent_hash,
-        )
-
-    def age_s(self, now: UnixSeconds) -> int:
-        """Seconds from the block's timestamp to now; negative when this machine's clock is behind
-        the chain's.
-        """
-        return now - self.at
+def head_of(answer: object) -> BlockHeader | None:
+    """A node's newest block as `results.header` reads it; None: an error, no block, or one without a
+    base fee.
+    """
+    if isinstance(answer, BlockHeader) and answer.base_fee_wei is not None:
+        return answer
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,44 +80,34 @@ class ReadBlock:
     """The block whose state a reading has. `hash` None: the node has not named that block."""
 
     number: int
-    at: UnixSeconds
+    timestamp: int
     hash: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class SentMark:
-    """What the next mark is measured against: the last one sent, or the funding when none was.
-
-    `block_number`, of the head that it was decided at, is 0 when none was sent; `at` is when the
-    mark was decided, or when the vault was created.
-    """
-
-    worth_usdc_e6: UsdcE6
-    block_number: int
-    at: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
 class VaultReading:
-    """A vault as one node's lens answers.
+    """A vault as one node's lens answers, in the state of `block`.
 
-    Status, worth and floor are None when the node gave no usable answer. `source` says where the
-    worth comes from, or why there is none.
+    Status, worth and fee are None when the node gave no usable answer. `source` says where
+    the worth comes from, or why there is none.
     """
 
-    vault: str
-    public_id: str
+    watched: WatchedVault
+    node: str
     status: VaultStatus | None
     worth_usdc_e6: UsdcE6 | None
-    floor_usdc_e6: UsdcE6 | None
     source: str
-    last_sent: SentMark
-    ends_at: UnixSeconds | None = None  # of the signed terms
     fee_owed_usdc_e6: UsdcE6 | None = None
-    last_written: SourcedMark | None = None  # the newest row of its marks, sent or not
-    live: frozenset[str] = frozenset()  # kinds of intents that are not finished
-    lacks_mark: LacksMark | None = None  # by the record
     block: ReadBlock | None = None
+
+    @property
+    def vault(self) -> str:
+        return self.watched.vault
+
+    @property
+    def floor_usdc_e6(self) -> UsdcE6 | None:
+        """Of the signed terms."""
+        return self.watched.floor_usdc_e6
 
     def above_floor_usdc_e6(self) -> int | None:
         """Distance to the stop line; 0 or less is at or below it.
@@ -156,34 +123,16 @@ class VaultReading:
         """True when money is out where no adapter values it: the worth counts it at cost."""
         return self.source == SOURCE_AT_COST
 
-    def is_for_anyone(self, head: Head | ReadBlock) -> bool:
+    def is_for_anyone(self, head: BlockHeader | ReadBlock) -> bool:
         """True while the vault takes `enforceStopLine`, and judges by itself whether it fell.
 
         Source: MandateVault.enforceStopLine.
         """
-        return self.ends_at is None or head.at < self.ends_at
+        return self.watched.ends_at is None or head.timestamp < self.watched.ends_at
 
-    def action(self, kind: IntentKind, head: Head, why: str) -> "Action":
+    def action(self, kind: IntentKind, head: BlockHeader, why: str) -> "Action":
         """What is to be sent of this vault, with the numbers of this reading."""
-        return Action(
-            kind,
-            self.vault,
-            head,
-            why,
-            self.worth_usdc_e6,
-            self.floor_usdc_e6,
-            self.source,
-            self.block,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class DueStop:
-    """A vault that a node's lens calls working and at or below its floor."""
-
-    vault: str
-    node: str
-    reading: VaultReading
+        return Action(kind, self.vault, head, why, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,38 +149,28 @@ class FactoryKeepers:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeStatus:
-    """What a node shows besides vaults.
-
-    `head_age_s`: seconds of a clock that only rises since it named a higher block than before.
-    `safe_number`: so many blocks below the head where it names no safe one.
-    """
-
-    node: str
-    head: Head
-    head_age_s: float
-    safe_number: int
-    keepers: FactoryKeepers | None
-
-
-@dataclass(frozen=True, slots=True)
 class KeeperState:
     """The watched vaults as one node shows them, or as the nodes do together.
 
-    `head_age_s`: seconds of a clock that only rises since the head was first seen. A head older than
-    `max_head_age_s` is stale; exactly that age is not.
+    `live`: kinds of intents that are not finished, by vault. `head_age_s`: seconds of a clock that
+    only rises since the head was first seen. A head older than `max_head_age_s` is stale; exactly
+    that age is not.
 
     `keepers` None: the factory could not be read. `own` is this process's keeper address, None in a
     dry run.
     """
 
     chain_id: int
-    head: Head
+    head: BlockHeader
     head_age_s: int
     vaults: tuple[VaultReading, ...]
     max_head_age_s: int
+    live: Mapping[str, frozenset[str]]
     keepers: FactoryKeepers | None = None
     own: str | None = None
+
+    def live_of(self, reading: VaultReading) -> frozenset[str]:
+        return self.live.get(reading.vault, frozenset())
 
     @property
     def is_stale(self) -> bool:
@@ -250,34 +189,34 @@ class Action:
     """One transaction to be sent: to which contract (a vault or the factory), as of which block,
     and why.
 
-    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`,
-    `terms_ended`, `proposed`. Worth and floor are known for
-    marks and stops.
+    `why`: `at_or_below_floor`, `first`, `moved`, `daily`, `ended`, `terms_ended`, `proposed`.
+    `reading`: of a vault.
     """
 
     kind: IntentKind
     to: str
-    head: Head
+    head: BlockHeader
     why: str
-    worth_usdc_e6: UsdcE6 | None = None
-    floor_usdc_e6: UsdcE6 | None = None
-    source: str | None = None
-    block: ReadBlock | None = None
+    reading: VaultReading | None = None
 
-    def reason(self, chain_id: int) -> dict[str, Any]:
+    @property
+    def worth_usdc_e6(self) -> UsdcE6 | None:
+        return None if self.reading is None else self.reading.worth_usdc_e6
+
+    def reason(self) -> dict[str, Any]:
         """What led to it, as JSON, kept with the intent.
 
         The block is the one whose state was read: with its time stands how old the worth was.
         """
-        block = self.block or self.head
+        seen = self.reading
+        block = self.head if seen is None or seen.block is None else seen.block
         return {
-            "chain_id": chain_id,
             "vault": self.to,
             "block_number": block.number,
             "block_hash": block.hash,
-            "block_at": block.at,
+            "block_at": block.timestamp,
             "worth_usdc": usdc_text_or_none(self.worth_usdc_e6),
-            "floor_usdc": usdc_text_or_none(self.floor_usdc_e6),
-            "source": self.source,
+            "floor_usdc": None if seen is None else usdc_text_or_none(seen.floor_usdc_e6),
+            "source": None if seen is None else seen.source,
             "why": self.why,
         }

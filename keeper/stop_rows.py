@@ -11,29 +11,29 @@ Laws
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import Enum, auto
+from enum import StrEnum
 from itertools import chain
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.chain.blocks import TransactionReceipt
-from core.db.engine import Database, WriteSession
+from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.db.engine import WriteSession
 from core.db.leadership import LeadershipLostError
 from core.hexes import bytes_of
 from core.keeper import intents as rows
 from core.keeper.intents import Intent, NewIntent, NewTx, Tx
-from core.keeper.rules import PENDING, IntentState, TxState
+from core.keeper.rules import TERMINAL, IntentState, TxState
 from core.mandate.chain import calldata
 from keeper.attempts import fees_of
 from keeper.gas import Fees
-from keeper.intents import intent_of
-from keeper.state import FELL, Head, IntentKind, VaultReading
+from keeper.intents import Desk, intent_of
+from keeper.state import FELL, IntentKind, VaultReading
 
 ENFORCE = bytes_of(calldata.enforce_stop_line())
 READ_EVERY_S = 30.0
@@ -44,13 +44,12 @@ Slot = tuple[str, int]  # account and nonce
 log = structlog.get_logger("keeper")
 
 
-_ENDS = (IntentState.DONE, IntentState.REVERTED, IntentState.SUPERSEDED)
+class StopEnd(StrEnum):
+    """How a stop ended, as the state that its row has then."""
 
-
-class StopEnd(Enum):
-    OVER = auto()
-    REVERTED = auto()
-    UNWANTED = auto()
+    OVER = IntentState.DONE
+    REVERTED = IntentState.REVERTED
+    UNWANTED = IntentState.SUPERSEDED
 
 
 @dataclass(slots=True)
@@ -125,18 +124,31 @@ class Stop:
         return next(reversed(self.slots), None)
 
     @property
+    def state(self) -> IntentState:
+        """What its row is to say."""
+        if self.end is not None:
+            return IntentState(self.end)
+        if self.receipt is not None:
+            return IntentState.MINED
+        return IntentState.BROADCAST if self.slots else IntentState.PLANNED
+
+    @property
+    def is_behind(self) -> bool:
+        """Its row is to say something else; what ended says so for ever."""
+        if self.row is None or self.row.state in TERMINAL:
+            return False
+        return self.state not in (self.row.state, IntentState.PLANNED)
+
+    @property
     def is_settled(self) -> bool:
         """It ended, that is written, and nothing of it is in the way."""
-        is_written = not self.slots if self.row is None else self.row.state in _ENDS
+        is_written = not self.slots if self.row is None else self.row.state in TERMINAL
         return self.end is not None and is_written and (self.is_clear or not self.slots)
 
     def open(self) -> Iterator[Slot]:
         """Nonces at which no attempt is known to be mined."""
         mined = None if self.mined is None else self.mined.slot
         yield from (slot for slot in list(self.slots) if slot != mined)
-
-    def mine(self, attempt: Attempt, receipt: TransactionReceipt) -> None:
-        self.mined, self.receipt = attempt, receipt
 
     def lose_receipt(self, block: int) -> None:
         """No block has it any more: patience begins again."""
@@ -150,15 +162,12 @@ class Stop:
 
 @dataclass(slots=True, kw_only=True)
 class StopRows:
-    """`roles`: by account. `epoch`, `fence`: of the lead. `clock`: seconds that only rise; `now`:
-    aware UTC. `stops`: by vault; `over`: vaults.
+    """`roles`: by account. `clock`: seconds that only rise; `now`: aware UTC. `stops`: by vault;
+    `over`: vaults.
     """
 
-    database: Database
-    chain_id: int
+    desk: Desk
     roles: Mapping[str, str]
-    epoch: Callable[[], int]
-    fence: Callable[[Session], None]
     now: Callable[[], datetime]
     clock: Callable[[], float] = time.monotonic
     stops: dict[str, Stop] = field(default_factory=dict)
@@ -168,8 +177,8 @@ class StopRows:
     _last_epoch: int = 0
     _read_again_at: float = float("-inf")
 
-    def new(self, reading: VaultReading, head: Head) -> Stop:
-        intent = intent_of(reading.action(IntentKind.STOP, head, FELL), self.chain_id)
+    def new(self, reading: VaultReading, head: BlockHeader) -> Stop:
+        intent = intent_of(reading.action(IntentKind.STOP, head, FELL), self.desk.chain_id)
         intent = replace(intent, role=next(iter(self.roles.values())))
         stop = self.stops[reading.vault] = Stop(intent, reading.vault, self.clock())
         return stop
@@ -195,57 +204,55 @@ class StopRows:
         if self.clock() < self._read_again_at:
             return
         try:
-            with self.database.read() as session:
-                live = [
-                    intent
-                    for intent in rows.live_intents(session, self.chain_id, of_requests=False)
-                    if intent.kind == IntentKind.STOP and intent.vault is not None
-                ]
+            with self.desk.database.read() as session:
+                live = self._live(session)
                 attempts = rows.attempts_of(session, [intent.id for intent in live])
         except SQLAlchemyError:
             return
         self._read_again_at = self.clock() + READ_EVERY_S
         with self.lock:
-            for intent in self._of_no_revert(live):
-                stop = self.stops.get(intent.vault or "")
+            for intent in live:
+                stop = self.stops.get(intent.to)
                 if stop is None or stop.row is None:
-                    found = [Attempt(tx, 0, {}, tx) for tx in attempts if tx.intent_id == intent.id]
-                    self._take(intent, found)
+                    self._take(intent, [tx for tx in attempts if tx.intent_id == intent.id])
 
-    def _take(self, intent: Intent, attempts: Sequence[Attempt]) -> None:
-        assert intent.vault is not None  # read
-        stop = self.stops.get(intent.vault)
-        if stop is None:
-            stop = self.stops[intent.vault] = Stop(intent, intent.vault, self.clock())
+    def _live(self, session: Session) -> list[Intent]:
+        """Without those whose end is known and not written yet: the next stop has a row of its own."""
+        ended = {stop.row.id for stop in list(self.reverted) if stop.row is not None}
+        live = rows.live_intents(session, self.desk.chain_id, of_requests=False)
+        return [one for one in live if one.kind == IntentKind.STOP and one.id not in ended]
+
+    def _take(self, intent: Intent, attempts: Iterable[Tx]) -> None:
+        stop = self.stops.setdefault(intent.to, Stop(intent, intent.to, self.clock()))
         stop.row = intent
         known = {one.hash for one in stop.attempts}
-        for attempt in attempts:
-            if attempt.hash in known:
-                continue
-            stop.slots.setdefault(attempt.slot, []).append(attempt)
+        for tx in attempts:
+            if tx.hash not in known:
+                stop.slots.setdefault((tx.signer, tx.nonce), []).append(Attempt(tx, 0, {}, tx))
         stop.tries = max(stop.tries, len(stop.slots))
 
     def write(self) -> None:
-        """All that is not written yet; what the database does not take waits."""
+        """All that is not written yet; what the database does not take waits. What was sent is
+        written whoever leads, and what became of it by who leads.
+        """
         with suppress(LeadershipLostError):  # the tick meets it
-            self._last_epoch = self.epoch()
+            self._last_epoch = self.desk.epoch()
         try:
-            for some in (self.reverted, self.stops.values()):
-                self._write_sent(some)
-                self._write_ends(some)
+            self._write_sent()
+            self._write_ends()
         except LeadershipLostError:
             return
         except SQLAlchemyError as error:
             log.warning("stops are not written yet", stops=len(self.stops),
                         error=type(error).__name__)  # fmt: skip
 
-    def _write_sent(self, stops: Collection[Stop]) -> None:
-        """What was sent, whoever leads; what a commit wrote whose answer was lost is found again."""
-        unwritten = self._unwritten(stops)
+    def _write_sent(self) -> None:
+        """What a commit wrote whose answer was lost is found again."""
+        unwritten = self._unwritten()
         if not unwritten:
             return
         written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
-        with self.database.write() as session:
+        with self.desk.database.write() as session:
             for stop, attempts in unwritten:
                 intent = stop.row or self._added(session, stop)
                 if intent is None:
@@ -254,8 +261,6 @@ class StopRows:
                 txs = [(one, known.get(one.hash) or self._add(session, one, intent))
                        for one in attempts]  # fmt: skip
                 if txs and intent.state is IntentState.PLANNED:
-                    intent = self._move(session, intent, IntentState.SIGNED, stop)
-                if txs and intent.state is IntentState.SIGNED:
                     intent = self._move(session, intent, IntentState.BROADCAST, stop)
                 written.append((stop, intent, txs))
         with self.lock:
@@ -264,59 +269,50 @@ class StopRows:
                 for one, row in txs:
                     one.row = row
 
+    def _unwritten(self) -> list[tuple[Stop, list[Attempt]]]:
+        """Stops without a row, or with attempts that have none, and these."""
+        with self.lock:
+            for stop in self.stops.values():
+                is_old = self.clock() - stop.wanted_at >= UNWANTED_S
+                if not stop.slots and stop.end is None and is_old:
+                    stop.end = StopEnd.UNWANTED
+            found = [(one, [a for a in one.attempts if a.row is None]) for one in self.all()]
+        return [
+            (stop, attempts)
+            for stop, attempts in found
+            if attempts or (stop.row is None and stop.end is not StopEnd.UNWANTED)
+        ]
+
+    def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
+        """None: one that reverted is still to be written."""
+        found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
+        if found is not None:
+            return found
+        return next((one for one in self._live(session) if one.to == stop.vault), None)
+
     def _add(self, session: WriteSession, one: Attempt, intent: Intent) -> Tx:
         tx = replace(one.tx, intent_id=intent.id)
         return rows.add_tx(session, tx, self.now(), TxState.BROADCAST)
 
-    def _unwritten(self, stops: Collection[Stop]) -> list[tuple[Stop, list[Attempt]]]:
-        """Stops without a row, or with attempts that have none, and these."""
+    def _write_ends(self) -> None:
         with self.lock:
-            for stop in stops:
-                is_old = self.clock() - stop.wanted_at >= UNWANTED_S
-                if not stop.slots and stop.end is None and is_old:
-                    stop.end = StopEnd.UNWANTED
-            found = [(stop, [one for one in stop.attempts if one.row is None]) for stop in stops]
-            return [
-                (stop, attempts)
-                for stop, attempts in found
-                if attempts or (stop.row is None and stop.end is not StopEnd.UNWANTED)
-            ]
-
-    def _added(self, session: WriteSession, stop: Stop) -> Intent | None:
-        found = rows.add_intent(session, stop.intent, self._last_epoch, self.now())
-        if found is not None:
-            return found
-        live = rows.live_intents(session, self.chain_id, of_requests=False)
-        of_vault = [i for i in live if i.kind == IntentKind.STOP and i.vault == stop.vault]
-        return next(self._of_no_revert(of_vault), None)
-
-    def _of_no_revert(self, live: Iterable[Intent]) -> Iterator[Intent]:
-        """Without those whose end is known and not written yet: the next stop has a row of its own."""
-        ended = {stop.row.id for stop in list(self.reverted) if stop.row is not None}
-        return (intent for intent in live if intent.id not in ended)
-
-    def _write_ends(self, stops: Collection[Stop]) -> None:
-        """What became of them, by who leads."""
-        with self.lock:
-            moves = [(stop, state) for stop in stops for state in _next(stop)]
+            moves = [(one, one.row, one.state) for one in self.all() if one.is_behind]
         if moves:
-            with self.database.write() as session:
-                self.fence(session)
+            with self.desk.database.write() as session:
+                self.desk.fence(session)
                 moved = [
-                    (stop, self._move(session, stop.row, state, stop))
-                    for stop, state in moves
-                    if stop.row is not None
+                    (stop, self._move(session, row, state, stop))
+                    for stop, row, state in moves
+                    if row is not None
                 ]
             for stop, intent in moved:
                 log.info("stop moved", vault=stop.vault, state=intent.state)
                 stop.row = intent
         with self.lock:
-            for stop in [one for one in stops if one.is_settled]:
-                if stop in self.reverted:
-                    self.reverted.remove(stop)
-                else:
-                    del self.stops[stop.vault]
-                    self.over |= {stop.vault} if stop.end is StopEnd.OVER else set()
+            self.reverted = [one for one in self.reverted if not one.is_settled]
+            for stop in [one for one in self.stops.values() if one.is_settled]:
+                del self.stops[stop.vault]
+                self.over |= {stop.vault} if stop.end is StopEnd.OVER else set()
 
     def _move(self, session: WriteSession, row: Intent, state: IntentState, stop: Stop) -> Intent:
         role = self.roles.get(stop.newest[0], row.role) if stop.newest else row.role
@@ -330,22 +326,3 @@ class StopRows:
                 now_is = TxState.MINED if is_mined else TxState.BROADCAST
                 rows.move_tx(session, again, now_is, self.now(), receipt if is_mined else None)
         return intent
-
-
-def _next(stop: Stop) -> Iterator[IntentState]:
-    """The state that a stop's row is to have, if it has another one."""
-    if stop.row is None or stop.row.state in _ENDS:
-        return
-    state = stop.row.state
-    match stop.end:
-        case StopEnd.UNWANTED if state is IntentState.PLANNED:
-            yield IntentState.SUPERSEDED
-        case StopEnd.REVERTED:
-            yield IntentState.REVERTED
-        case StopEnd.OVER:
-            yield IntentState.MINED if state in PENDING else IntentState.DONE
-        case _ if stop.receipt is not None and state in PENDING:
-            yield IntentState.MINED
-        case _ if stop.receipt is None and stop.slots and state is not IntentState.PLANNED:
-            if state not in PENDING:
-                yield IntentState.BROADCAST

@@ -23,19 +23,16 @@ Laws
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy.orm import Session
 
 from core.chain import results
+from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcRevertedError
-from core.chain.nodes import Nodes, Request
-from core.chain.revert import decode_revert
-from core.chain.signer import Signer
-from core.db.engine import Database
+from core.chain.nodes import Request
 from core.hexes import hex_of
 from keeper.attempts import (
     Draft,
@@ -43,6 +40,7 @@ from keeper.attempts import (
     agreed,
     broadcast,
     ends_of,
+    first_free_nonce,
     in_parts,
     receipts,
     safe_block,
@@ -51,7 +49,6 @@ from keeper.funds import STOP_GAS
 from keeper.gas import (
     GAS_MARGIN_PERCENT,
     LEAST_STOP_GAS,
-    Caps,
     Fees,
     Market,
     Offer,
@@ -60,8 +57,9 @@ from keeper.gas import (
     quotes,
     quotes_and,
 )
-from keeper.signing import UNSIGNED, words_of
-from keeper.state import DueStop, Role
+from keeper.intents import Desk
+from keeper.signers import UNSIGNED, words_of
+from keeper.state import Role, VaultReading
 from keeper.stop_rows import ENFORCE, Attempt, Stop, StopEnd, StopRows
 
 STOPS_A_TURN = 25
@@ -86,8 +84,8 @@ log = structlog.get_logger("keeper")
 class _VaultWords:
     """What nodes say of one vault in this turn: who calls it fallen, and who lets the stop pass."""
 
-    def __init__(self, due: DueStop) -> None:
-        self.reading = due.reading
+    def __init__(self, due: VaultReading) -> None:
+        self.reading = due
         self.vault = due.vault
         self.callers = [due.node]
         self.passed: dict[str, int] = {}  # gas, by node
@@ -107,37 +105,21 @@ class _VaultWords:
 
 
 class Stops:
-    """`signers`: by role. `epoch`, `fence`: of the lead. `now`: aware UTC; `clock`: seconds that only
-    rise.
-    """
+    """`now`: aware UTC; `clock`: seconds that only rise."""
 
     def __init__(
         self,
-        rpc: Nodes,
-        database: Database,
-        chain_id: int,
-        signers: Mapping[str, Signer],
-        caps: Caps,
+        desk: Desk,
         *,
-        epoch: Callable[[], int],
-        fence: Callable[[Session], None],
         now: Callable[[], datetime],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """A key for stops alone is used before the keeper's."""
-        roles = {signers[r].address: r for r in (Role.STOP, Role.KEEPER) if r in signers}
-        self._rpc = rpc
-        self._rows = StopRows(
-            database=database,
-            chain_id=chain_id,
-            roles=roles,
-            epoch=epoch,
-            fence=fence,
-            now=now,
-            clock=clock,
-        )
-        self._signers = {account: signers[role] for account, role in roles.items()}
-        self._caps = caps
+        own = {r: desk.signers[r] for r in (Role.STOP, Role.KEEPER) if r in desk.signers}
+        roles = {signer.address: role for role, signer in own.items()}
+        self._rpc, self._caps = desk.rpc, desk.caps
+        self._rows = StopRows(desk=desk, roles=roles, now=now, clock=clock)
+        self._signers = {signer.address: signer for signer in own.values()}
         self._clock = clock
         self._followed_at = float("-inf")
         self._silent_until: dict[str, float] = {}  # by account
@@ -149,7 +131,7 @@ class Stops:
 
     # What is sent
 
-    def send(self, due: Sequence[DueStop]) -> None:
+    def send(self, due: Sequence[VaultReading]) -> None:
         """Send a stop for each vault that has none under way, those first that were refused least
         often. Where no node lets one of the first pass, the others wait. Never raises what nodes,
         signers or the database do.
@@ -179,7 +161,7 @@ class Stops:
                 self._unheard |= dict.fromkeys((n for one in group for n in one.callers), until)
                 return
 
-    def _claims(self, due: Sequence[DueStop]) -> list[_VaultWords]:
+    def _claims(self, due: Sequence[VaultReading]) -> list[_VaultWords]:
         now, found = self._clock(), dict[str, _VaultWords]()
         self._rests = {place: until for place, until in self._rests.items() if until > now}
         for one in due:
@@ -288,9 +270,7 @@ class Stops:
                 continue
             held = self._rows.held(account)
             rank = self._ranks[account] = max(self._ranks.get(account, 0), stop.tries)
-            nonce = counts[rank % len(counts)]
-            while nonce in held:
-                nonce += 1
+            nonce = first_free_nonce(counts[rank % len(counts)], held)
             attempt = self._attempt(stop, account, nonce, offer, nodes)
             if attempt is not None:
                 stop.tries = rank + 1
@@ -392,15 +372,16 @@ class Stops:
         return safe_block(self._rpc, nodes) if is_waiting else -1
 
     def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
-        each = [agreed([one], told, nodes.reach()) for one in stop.attempts]
-        found = sorted((one for one in each if one is not None), key=lambda one: -one[1].status)
+        each = [(one, agreed([one.tx], told, nodes.reach())) for one in stop.attempts]
+        found = [(one, said[1]) for one, said in each if said is not None]
+        found.sort(key=lambda one: -one[1].status)
         stop.is_doubted = False
-        stop.is_seen = ends_of(stop.attempts, told) == {1}
+        stop.is_seen = ends_of([one.tx for one in stop.attempts], told) == {1}
         if not found:
             stop.lose_receipt(nodes.head.number)
             return
         attempt, receipt = found[0]  # one at another nonce may have reverted, since this one did it
-        stop.mine(attempt, receipt)
+        stop.mined, stop.receipt = attempt, receipt
         if receipt.status == 1:
             stop.end = StopEnd.OVER if receipt.block_number <= safe else None
             return

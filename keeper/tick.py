@@ -6,7 +6,6 @@
 
 Laws
 - A stop waits for nothing here. What was sent is a fact, and is written before all else.
-- One vault's trouble is its own: it is told, and the others go on.
 - Requests of the outbox are another loop's (keeper/requests/loop.py): a tick reads, signs and sends
   none of them.
 
@@ -16,41 +15,39 @@ acceptance and the stops, which anyone may send.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 import structlog
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
 
-from core.db.engine import Database, WriteSession
-from core.db.leadership import Leadership
-from core.errors import OutsideError
+from core.chain.blocks import BlockHeader
+from core.chain.errors import RpcUnreachableError
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
-from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended, forget_ended
+from core.keeper.intents import Intent, NewIntent, NewVaultMark, add_ended
 from core.keeper.rules import LacksMark
 from core.keeper.views import WatchedVault
-from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
+from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper import plan
 from keeper.anchoring import Anchoring
-from keeper.intents import IntentSender, intent_of, live_kinds
+from keeper.intents import Desk, intent_of, live_kinds
 from keeper.last_resort import LastResort
 from keeper.plan import NodeReadings
 from keeper.read import Lenses
-from keeper.spared import spared
-from keeper.state import Action, FactoryKeepers, IntentKind, KeeperState, VaultReading
-from keeper.watch import StopSender, Watch, tell
+from keeper.send import Sender
+from keeper.state import Action, FactoryKeepers, IntentKind, KeeperState, Role, VaultReading
+from keeper.stops import Stops
+from keeper.watch import Watch, tell
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 MARKS_A_DAY = 24
 PRESENT_S = 60.0  # a node whose head has not risen for so long is as good as not configured
 ENDED_A_TICK = 100
-WORKING_AGAIN_A_TICK = 50  # vaults that are watched no more, of which the record is asked in turn
 
 log = structlog.get_logger("keeper")
 
@@ -95,58 +92,51 @@ class TickReport:
         return "the head is stale" if self.is_stale else None
 
 
-class NoNodeError(OutsideError):
-    """No node names a usable newest block."""
-
-    def __init__(self) -> None:
-        super().__init__("no node gives a newest block with a base fee")
-
-
 @dataclass(slots=True, kw_only=True)
 class Tick:
-    """Everything that one tick needs.
-
-    `sender` and `stops` None = dry run; `own` is the keeper's address. `sign`: the tick gets on.
+    """Everything that one tick needs. A `desk` without signers is a dry run.
 
     `marks_a_day`: the most marks of one vault that are sent in 24 hours; stops are never counted.
-    `removes`: a pauser's key is set.
+    `sign`: the tick gets on. `is_held_up`: Postgres does not answer. `now`: aware UTC; `clock`, and
+    `stops_clock` of the stops: seconds that only rise.
     """
 
-    database: Database
+    desk: Desk
     lenses: InitVar[Lenses]
-    chain_id: int
     max_head_age_s: int
-    leadership: Leadership
-    sender: IntentSender | None
-    stops: InitVar[StopSender | None]
-    own: str | None
+    now: InitVar[Callable[[], datetime]]
     marks_a_day: int = MARKS_A_DAY
-    removes: InitVar[bool] = False
     sign: InitVar[Callable[[], None]] = lambda: None
-    anchoring: Anchoring | None = None
+    is_held_up: InitVar[Callable[[], bool]] = lambda: False
     clock: Callable[[], float] = time.monotonic
-    _last_resort: LastResort | None = field(init=False)
+    stops_clock: InitVar[Callable[[], float]] = time.monotonic
+    stops: Stops | None = field(init=False, default=None)
+    sender: Sender | None = field(init=False, default=None)
     watch: Watch = field(init=False)
-    _ends: plan.Ends = field(init=False, default_factory=plan.Ends)
-    _again_after: str = field(init=False, default="")  # the ended vault that was looked up last
+    _anchoring: Anchoring = field(init=False)
+    _last_resort: LastResort = field(init=False)
     _watched: list[WatchedVault] = field(init=False, default_factory=list)
     _was_told: tuple[bool, bool] = field(init=False, default=(False, False))
 
     def __post_init__(
         self,
         lenses: Lenses,
-        stops: StopSender | None,
-        removes: bool,
+        now: Callable[[], datetime],
         sign: Callable[[], None],
+        is_held_up: Callable[[], bool],
+        stops_clock: Callable[[], float],
     ) -> None:
-        last_resort = LastResort(self.database, self.chain_id, self.clock)
-        self._last_resort = last_resort if removes else None
+        if self.desk.signers:
+            self.stops = Stops(self.desk, now=now, clock=stops_clock)
+            self.sender = Sender(self.desk, stops=self.stops)
+        self._anchoring = Anchoring(self.desk.database, lenses.reader)
+        self._last_resort = LastResort(self.desk.database, self.desk.chain_id, self.clock)
         self.watch = Watch(
             lenses=lenses,
-            stops=stops,
+            stops=self.stops,
             max_head_age_s=self.max_head_age_s,
             sign=sign,
-            is_held_up=self.leadership.is_held_up,
+            is_held_up=is_held_up,
             clock=self.clock,
         )
 
@@ -154,72 +144,79 @@ class Tick:
     def mode(self) -> str:
         return "dry_run" if self.sender is None else "sending"
 
+    @property
+    def own(self) -> str | None:
+        """The keeper's address; None in a dry run."""
+        signer = self.desk.signers.get(Role.KEEPER)
+        return None if signer is None else signer.address
+
     def run(self, now: datetime) -> TickReport:
         """One tick.
 
-        Errors: NoNodeError, RpcError, LeadershipLostError, the database's.
+        Errors: RpcError, LeadershipLostError, the database's.
         """
-        live, outage = self._rows(now)
+        outage = self._list_vaults(now)
         seconds = UnixSeconds(int(now.timestamp()))
-        look = self.watch.look(self._watched, live_kinds(live), seconds)
+        look = self.watch.look(self._watched, seconds)
         begun, nodes = self.clock(), look.nodes
         if outage is not None:
             raise outage
-        if self.watch.stops is not None:
-            self.watch.stops.write()
+        if self.stops is not None:
+            self.stops.write()
         if not nodes:
-            raise NoNodeError
-        state = self._state(nodes, look.readings)
+            raise RpcUnreachableError("eth_getBlockByNumber", ["no head with a base fee"])
+        with self.desk.database.read() as session:
+            live = rows.live_intents(session, self.desk.chain_id, of_requests=False)
+        named = plan.keepers(nodes, self.own)
+        state = self._state(nodes[0], live_kinds(live), named, look.readings)
         self._tell_changes(state)
-        rpc = self.watch.lenses.reader.rpc
-        needed = min(plan.NEEDED, sum(rpc.head_age_s(name) <= PRESENT_S for name in rpc.names))
-        actions = self._within_budget(self._planned(nodes, state, needed, seconds), now)
+        actions = self._within_budget(self._planned(nodes, state, seconds), now)
         acted = {*look.stops, *(action.to for action in actions)}
-        with self.database.read() as session:
-            live = self._live(session)
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
         if self.sender is not None:
-            live = self.sender.advance([*live, *new], now, is_stood_down=state.is_stood_down)
-        self._retire(nodes, now)
-        took_ms = round((look.took_s + self.clock() - begun) * 1000)
-        return _report(state, len(look.stops) + len(actions), len(live), took_ms)
+            live = self.sender.advance([*live, *new], now)
+        self._retire(nodes, state.head, now)
+        is_working = [one for one in state.vaults if one.status is VaultStatus.WORKING]
+        return TickReport(
+            head_number=state.head.number,
+            head_age_s=state.head_age_s,
+            is_stale=state.is_stale,
+            vaults=len(state.vaults),
+            unknown=sum(map(_is_unknown, state.vaults)),
+            at_cost=sum(one.is_at_cost for one in is_working),
+            actions=len(look.stops) + len(actions),
+            live_intents=len(live),
+            is_stood_down=state.is_stood_down,
+            took_ms=round((look.took_s + self.clock() - begun) * 1000),
+        )
 
-    def _rows(self, now: datetime) -> tuple[list[Intent], OperationalError | None]:
-        """What is under way; or why Postgres does not say, where the vaults of the tick before are
-        known.
-        """
+    def _list_vaults(self, now: datetime) -> OperationalError | None:
+        """Why Postgres does not list them, where those of the tick before are known."""
         try:
-            with self.database.read() as session:
-                self._watched = watched_rows.watched_vaults(session, self.chain_id, now)
-                return self._live(session), None
+            with self.desk.database.read() as session:
+                self._watched = watched_rows.watched_vaults(session, self.desk.chain_id, now)
         except OperationalError as error:
             if not self._watched:
                 raise
             log.error("the database does not answer, stops go on", error=str(error.orig))
-            return [], error
-
-    def _live(self, session: Session) -> list[Intent]:
-        return rows.live_intents(session, self.chain_id, of_requests=False)
+            return error
+        return None
 
     def _state(
-        self, nodes: Sequence[NodeReadings], readings: Sequence[VaultReading]
-    ) -> KeeperState:
-        """What the nodes say together, at the best one's head."""
-        by_vault = {reading.vault: reading for reading in readings}
-        return self._state_of(nodes[0], plan.keepers(nodes, self.own), by_vault)
-
-    def _state_of(
         self,
         node: NodeReadings,
+        live: Mapping[str, frozenset[str]],
         named: FactoryKeepers | None,
-        readings: Mapping[str, VaultReading],
+        readings: Collection[VaultReading],
     ) -> KeeperState:
+        """These readings at this node's head."""
         return KeeperState(
-            self.chain_id,
-            node.state.head,
-            int(node.state.head_age_s),
-            tuple(readings.values()),
+            self.desk.chain_id,
+            node.head,
+            int(node.head_age_s),
+            tuple(readings),
             self.max_head_age_s,
+            live,
             named,
             self.own,
         )
@@ -227,49 +224,49 @@ class Tick:
     # What is decided
 
     def _planned(
-        self,
-        nodes: Sequence[NodeReadings],
-        state: KeeperState,
-        needed: int,
-        seconds: UnixSeconds,
+        self, nodes: Sequence[NodeReadings], state: KeeperState, seconds: UnixSeconds
     ) -> list[Action]:
-        """Everything that is due but stops. What reverts where it is not due needs one node's word."""
-        states = [self._state_of(one, one.state.keepers, one.by_vault) for one in nodes]
+        """Everything that is due but stops. What reverts where it is not due needs one node's word,
+        any other two where two are present.
+        """
+        states = [self._state(one, state.live, one.keepers, one.by_vault.values()) for one in nodes]
+        rpc = self.watch.lenses.reader.rpc
+        needed = min(plan.NEEDED, sum(rpc.head_age_s(name) <= PRESENT_S for name in rpc.names))
 
         def due(job: Job, voices: int) -> list[Action]:
-            return plan.confirmed([_actions(job, one, seconds) for one in states], voices)
+            return plan.confirmed([job(one, seconds) for one in states], voices)
 
         accepted = due(plan.acceptances, 1)
         if state.is_stood_down:
             return accepted
-        removed = (
-            self._last_resort.plan(state, partial(_agreed, nodes, needed))
-            if self._last_resort
-            else []
-        )
+        removed = list[Action]()
+        if Role.PAUSER in self.desk.signers:
+            spoke = Counter(vault for one in nodes for vault in one.by_vault)
+            removed = self._last_resort.plan(state, lambda vault: spoke[vault] >= needed)
         return [*removed, *due(plan.settlements, 1), *accepted, *due(plan.marks, needed)]
 
     def _anchors(self, state: KeeperState, live: Sequence[Intent]) -> list[NewIntent]:
-        if self.sender is None or self.anchoring is None or state.is_stale:
-            return []
         is_under_way = any(intent.kind == IntentKind.ANCHOR for intent in live)
-        return self.anchoring.due(state, is_under_way=is_under_way)
+        if self.sender is None or state.is_stale or is_under_way:
+            return []
+        return self._anchoring.due(state)
 
     def _within_budget(self, actions: Sequence[Action], now: datetime) -> list[Action]:
         """Without the marks of vaults whose worth was sent often enough today, but for an end's: who
         moves a price must not burn the keeper's ETH.
         """
-        vaults = [action.to for action in actions if action.kind is IntentKind.MARK]
-        if not vaults:
+        ends = (LacksMark.END, LacksMark.OVER)
+        of_day = [one for one in actions if one.kind is IntentKind.MARK and one.why not in ends]
+        if not of_day:
             return list(actions)
-        with self.database.read() as session:
-            sent = rows.marks_sent(session, self.chain_id, vaults, now - timedelta(days=1))
+        vaults, day_ago = [action.to for action in of_day], now - timedelta(days=1)
+        with self.desk.database.read() as session:
+            sent = rows.marks_sent(session, self.desk.chain_id, vaults, day_ago)
+        over = {vault for vault in vaults if sent.get(vault, 0) >= self.marks_a_day}
         return [
             action
             for action in actions
-            if action.kind is not IntentKind.MARK
-            or action.why in (LacksMark.END, LacksMark.OVER)
-            or sent.get(action.to, 0) < self.marks_a_day
+            if action.to not in over or action.kind is not IntentKind.MARK or action.why in ends
         ]
 
     def _written(
@@ -290,96 +287,57 @@ class Tick:
             log.warning(
                 "worth unknown",
                 vault=reading.vault,
-                mandate=reading.public_id,
+                mandate=reading.watched.public_id,
                 source=reading.source,
             )
         for action in actions:
             tell(action, is_sent=self.sender is not None)
-        planned = list(_intents(actions, self.chain_id)) if self.sender is not None else []
+        planned = [intent_of(one, state.chain_id) for one in actions] if self.sender else []
         planned += anchors
         if not readings and not planned:
             return []
-        with self.database.write() as session:
-            self.leadership.fence(session)
+        with self.desk.database.write() as session:
+            self.desk.fence(session)
             rows.add_vault_marks(session, [_row(state, reading) for reading in readings], now)
-            return self._added(session, planned, now)
-
-    def _added(
-        self, session: WriteSession, planned: Iterable[NewIntent], now: datetime
-    ) -> list[Intent]:
-        """Those that were taken."""
-        added = [rows.add_intent(session, intent, self.leadership.epoch, now) for intent in planned]
+            added = [rows.add_intent(session, one, self.desk.epoch(), now) for one in planned]
         return [intent for intent in added if intent is not None]
 
-    def _retire(self, nodes: Sequence[NodeReadings], now: datetime) -> None:
-        """Vaults that ended are watched no more, once two voices say so, of which the record is one;
-        and those that work after all by the record are again.
+    def _retire(self, nodes: Sequence[NodeReadings], head: BlockHeader, now: datetime) -> None:
+        """Vaults that ended are watched no more, once the record has had that for a while, their last
+        mark stands, and the nodes say the same.
         """
-        at_work = {vault.vault for vault in self._watched if vault.is_recorded_at_work}
-        safe, said = self._ends.safe(nodes, at_work)
-        due = list(said)[:ENDED_A_TICK]
-        with self.database.read() as session:
-            old = rows.some_ended(session, self.chain_id, self._again_after, WORKING_AGAIN_A_TICK)
-            known = rows.ended_statuses(session, self.chain_id, due)
-            recorded = watched_rows.recorded_statuses(session, self.chain_id, [*due, *old])
-        self._again_after = old[-1] if len(old) == WORKING_AGAIN_A_TICK else ""
-        again = [vault for vault in old if recorded.get(vault) == Status.WORKING]
         ended = [
-            (vault, OF_VAULT[status])
-            for vault in due
-            for status, voices in said[vault].items()
-            if voices + (recorded.get(vault) == OF_VAULT[status]) >= plan.NEEDED
-            and known.get(vault) != OF_VAULT[status]
+            (vault.vault, vault.recorded_end)
+            for vault in self._watched
+            if vault.recorded_end is not None
+            and vault.lacks_mark is None
+            and plan.agreed_status(nodes, vault.vault) == vault.recorded_end
         ]
-        if ended or again:
-            with self.database.write() as session:
-                self.leadership.fence(session)
-                add_ended(session, self.chain_id, ended, safe, now)
-                forget_ended(session, self.chain_id, again)
+        if ended:
+            with self.desk.database.write() as session:
+                self.desk.fence(session)
+                chain_id = self.desk.chain_id
+                add_ended(session, chain_id, ended[:ENDED_A_TICK], head.number, now)
 
     def _tell_changes(self, state: KeeperState) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
-        is_stale, stood_down = state.is_stale, state.is_stood_down
         was_stale, was_stood_down = self._was_told
-        if is_stale != was_stale:
-            tell = log.warning if is_stale else log.info
-            what = "stale head, only stops are sent" if is_stale else "head is fresh again"
-            tell(
-                what,
+        if state.is_stale != was_stale:
+            log.warning(
+                "stale head, only stops are sent" if state.is_stale else "head is fresh again",
                 head=state.head.number,
                 head_age_s=state.head_age_s,
                 max_head_age_s=state.max_head_age_s,
             )
-        if stood_down != was_stood_down:
-            tell = log.error if stood_down else log.info
-            what = (
+        if state.is_stood_down != was_stood_down:
+            log.error(
                 "the factory names another keeper, standing down"
-                if stood_down
-                else "the factory names this keeper"
+                if state.is_stood_down
+                else "the factory names this keeper",
+                keeper=state.own,
+                factory_keeper=state.keepers and state.keepers.named,
             )
-            tell(what, keeper=state.own, factory_keeper=state.keepers and state.keepers.named)
-        self._was_told = (is_stale, stood_down)
-
-
-def _actions(job: Job, state: KeeperState, now: UnixSeconds) -> list[Action]:
-    """What the job plans. When it stumbles over a vault, that one is left out."""
-    planned = spared(partial(job, state, now), job=job.__name__)
-    if planned is not None:
-        return planned
-    each = (
-        spared(partial(job, replace(state, vaults=(reading,)), now), vault=reading.vault)
-        for reading in state.vaults
-    )
-    return [action for actions in each for action in actions or ()]
-
-
-def _intents(actions: Iterable[Action], chain_id: int) -> Iterator[NewIntent]:
-    """The actions as intents; one that cannot be written as call data is left out."""
-    written = (
-        spared(partial(intent_of, action, chain_id), vault=action.to, kind=action.kind.value)
-        for action in actions
-    )
-    return (intent for intent in written if intent is not None)
+        self._was_told = (state.is_stale, state.is_stood_down)
 
 
 def _is_unknown(reading: VaultReading) -> bool:
@@ -388,7 +346,7 @@ def _is_unknown(reading: VaultReading) -> bool:
 
 
 def _row(state: KeeperState, reading: VaultReading) -> NewVaultMark:
-    assert reading.floor_usdc_e6 is not None  # rows_to_write
+    assert reading.floor_usdc_e6 is not None  # judgements
     block = reading.block or state.head
     return NewVaultMark(
         chain_id=state.chain_id,
@@ -398,27 +356,4 @@ def _row(state: KeeperState, reading: VaultReading) -> NewVaultMark:
         worth_usdc_e6=reading.worth_usdc_e6,
         floor_usdc_e6=reading.floor_usdc_e6,
         source=reading.source,
-    )
-
-
-def _agreed(nodes: Sequence[NodeReadings], needed: int, vault: str) -> bool:
-    """That its worth is unknown: so many nodes say so, and none knows it."""
-    said = [reading for one in nodes if (reading := one.by_vault.get(vault)) is not None]
-    return len(said) >= needed and all(reading.worth_usdc_e6 is None for reading in said)
-
-
-def _report(state: KeeperState, actions: int, live: int, took_ms: int) -> TickReport:
-    return TickReport(
-        head_number=state.head.number,
-        head_age_s=state.head_age_s,
-        is_stale=state.is_stale,
-        vaults=len(state.vaults),
-        unknown=sum(map(_is_unknown, state.vaults)),
-        at_cost=sum(
-            reading.is_at_cost and reading.status is VaultStatus.WORKING for reading in state.vaults
-        ),
-        actions=actions,
-        live_intents=live,
-        is_stood_down=state.is_stood_down,
-        took_ms=took_ms,
     )

@@ -14,31 +14,23 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
 
 import structlog
 
 from core.keeper.views import WatchedVault
-from core.money import UnixSeconds, usdc_text_or_none
+from core.money import UnixSeconds
 from keeper import plan
 from keeper.plan import NodeReadings
-from keeper.read import Lenses, ReadPart
+from keeper.read import Lenses
 from keeper.spared import spared
-from keeper.state import FELL, Action, DueStop, IntentKind, VaultReading
+from keeper.state import FELL, Action, IntentKind, VaultReading
+from keeper.stops import Stops
 
 END_S = 2.0
 
 log = structlog.get_logger("keeper")
-
-
-class StopSender(Protocol):
-    """Sends stops; what was sent already is its to know. Neither raises what nodes do."""
-
-    def send(self, due: Sequence[DueStop]) -> None: ...
-    def follow(self) -> None: ...
-    def write(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,6 @@ class _LookRequest:
     """A look that somebody waits for, at these vaults."""
 
     vaults: Sequence[WatchedVault]
-    live: Mapping[str, frozenset[str]]
     now: UnixSeconds
     look: "Future[LookResult]" = field(default_factory=Future)
 
@@ -70,13 +61,13 @@ class Watch:
     """
 
     lenses: Lenses
-    stops: StopSender | None
+    stops: Stops | None
     max_head_age_s: int
     sign: Callable[[], None]
     is_held_up: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
     _order: plan.Order = field(init=False)
-    _given: _LookRequest = field(init=False, default=_LookRequest((), {}, UnixSeconds(0)))
+    _given: _LookRequest = field(init=False, default=_LookRequest((), UnixSeconds(0)))
     _asked: _LookRequest | None = field(init=False, default=None)
     _due: set[str] = field(init=False, default_factory=set)
     _thread: threading.Thread | None = field(init=False, default=None)
@@ -85,18 +76,9 @@ class Watch:
     def __post_init__(self) -> None:
         self._order = plan.Order(self.clock)
 
-    def look(
-        self,
-        vaults: Sequence[WatchedVault],
-        live: Mapping[str, frozenset[str]],
-        now: UnixSeconds,
-    ) -> LookResult:
-        """The next look that begins, at these vaults from then on. `live`: which kinds of intents are
-        under way, by vault.
-
-        Errors: what went wrong in it.
-        """
-        asked = _LookRequest(vaults, live, now)
+    def look(self, vaults: Sequence[WatchedVault], now: UnixSeconds) -> LookResult:
+        """The next look that begins, at these vaults from then on. Errors: what went wrong in it."""
+        asked = _LookRequest(vaults, now)
         if self._thread is None:
             self._given = asked
             return self._looked()
@@ -142,9 +124,9 @@ class Watch:
         due: dict[str, VaultReading] = {}
         if self.stops is not None:
             self.stops.follow()
-        for part in self.lenses.look(order, given.live):
-            node = nodes.setdefault(part.state.node, NodeReadings(part.state))
-            node.by_vault |= {reading.vault: reading for reading in part.readings}
+        for part in self.lenses.look(order):
+            node = nodes.setdefault(part.node, replace(part, by_vault={}))
+            node.by_vault.update(part.by_vault)
             due |= self._stopped(part, self._due | due.keys())
             if self._asked or not given.look.done() or self.is_held_up():
                 self.sign()
@@ -158,31 +140,25 @@ class Watch:
         self._due = set(due)
         return LookResult(best, readings, new, self.clock() - begun)
 
-    def _stopped(self, part: ReadPart, known: Collection[str]) -> dict[str, VaultReading]:
+    def _stopped(self, part: NodeReadings, known: Collection[str]) -> dict[str, VaultReading]:
         """What is due of this part; those that were not `known` to be are told."""
-        due = [
-            DueStop(reading.vault, part.state.node, reading)
-            for reading in part.readings
-            if plan.is_fallen(reading)
-        ]
+        due = [reading for reading in part.by_vault.values() if plan.is_fallen(reading)]
         for one in due:
             if one.vault not in known:
-                action = one.reading.action(IntentKind.STOP, part.state.head, FELL)
+                action = one.action(IntentKind.STOP, part.head, FELL)
                 tell(action, is_sent=self.stops is not None)
         if due and self.stops is not None:
             self.stops.send(due)
-        return {one.vault: one.reading for one in due}
+        return {one.vault: one for one in due}
 
 
 def tell(action: Action, *, is_sent: bool) -> None:
     """`is_sent` false: a dry run."""
+    reason = action.reason()
     log.info(
         "planned" if is_sent else "would send",
         kind=action.kind.value,
         to=action.to,
-        worth_usdc=usdc_text_or_none(action.worth_usdc_e6),
-        floor_usdc=usdc_text_or_none(action.floor_usdc_e6),
         block=action.head.number,
-        source=action.source,
-        why=action.why,
+        **{name: reason[name] for name in ("worth_usdc", "floor_usdc", "source", "why")},
     )

@@ -38,8 +38,12 @@ from core.money import eth_text
 from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
-from keeper.signers import key_places, require_all_allowed, signers_of
-from keeper.signing import SignerRefusedError, is_local, require_allowed
+from keeper.signers import (
+    is_local,
+    require_all_allowed,
+    require_allowed,
+    signers_of,
+)
 from keeper.state import Role
 from scripts._deployed_code import recorded_code_faults
 from scripts._deployments import ADAPTERS, ARTIFACTS, CIRCLES, Record, load
@@ -308,8 +312,8 @@ def _view(reader: VaultReader, contract: str, name: str, to: str) -> Any:
 
 
 def _key_of(prefix: str, asked: Preflight) -> str | None:
-    """The account of a key of the API; None: none is set. Errors: InvalidParameterError, RpcError;
-    SignerRefusedError when it must not sign on this chain.
+    """The account of a key of the API; None: none is set. Errors: RpcError; InvalidParameterError, also
+    when it must not sign on this chain.
     """
     plain, keystore, password_file = (
         getattr(asked.settings, f"{prefix.lower()}_{kind}")
@@ -325,13 +329,12 @@ def _key_of(prefix: str, asked: Preflight) -> str | None:
 
 def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     """Its accounts: may they sign here, does the factory obey them, can they pay. Errors:
-    InvalidParameterError for a key's setting or file.
+    InvalidParameterError for a key, its setting or its file.
     """
     settings, what = asked.settings, "keeper"
-    places = key_places(settings)
-    signers = signers_of(places)
+    signers = signers_of(settings)
     try:
-        require_all_allowed(signers, places, asked.client())
+        require_all_allowed(signers, settings, asked.client())
         did = Funds(
             asked.all_nodes,
             asked.database,
@@ -347,8 +350,6 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
             what,
             "no key is set, it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
         )
-    except SignerRefusedError as error:
-        yield wrong(what, str(error))
     except (RpcError, SQLAlchemyError) as error:
         yield wrong(what, f"not known ({type(error).__name__}): mend the lines above")
     else:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from api.catalogue import catalogue
-from api.main import api_document, routed
+from api.main import api_document
 from scripts import export_client
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +95,6 @@ def main() -> None:
         "docs/api.md": page(),
         "docs/openapi.json": spec,
         "docs/mcp.md": tools_page(),
-        "api/client/operations.py": export_client.module(routed(catalogue())),
         "api/client/verify/trusted.json": trusted,
     }
     stale = [
@@ -110,6 +109,7 @@ def main() -> None:
         )
     for name in stale:
         (ROOT / name).write_text(texts[name])
+    export_client.main()
     print(f"{', '.join(texts)}: {len(stale)} written")
 
 

@@ -1,21 +1,23 @@
-"""The typed methods of the Python client, generated from the catalogue and the commands' JSON
-schemas.
+"""The typed methods of the Python client, made of docs/openapi.json.
 
-`python -m scripts.export_api` writes `api/client/operations.py` with `module(OPERATIONS)`. One
-class an area, one method a row, one TypedDict a shape that a command or an answer has. A shape is
-named after its area, so that a later one renames nothing.
+`python -m scripts.export_client` writes api/client/operations.py, which is not in git: the build
+backend (scripts/build_backend.py) and `make build` run it, so it needs the standard library alone.
+One class an area, one method an operation, one TypedDict a shape that a call or an answer has. A
+shape is named after its area, so that a later one renames nothing.
 """
 
+import json
 import keyword
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from api.kernel.operation import Operation
-
-HEAD = '''"""The calls of the service, typed. Generated from the catalogue by `make docs`: do not edit.
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "openapi.json"
+FILE = ROOT / "api" / "client" / "operations.py"
+HEAD = '''"""The calls of the service, typed. Generated from docs/openapi.json: do not edit.
 
 Money is text with six decimals, times are RFC 3339 text, unknown is None.
 """
@@ -29,20 +31,80 @@ from api.client.following import FollowedEvents
 from api.client.sending import Calls, Follow, Send, given
 '''
 SCALARS = {"string": "str", "integer": "int", "boolean": "bool", "number": "float", "null": "None"}
-ALSO_ANSWERS: Mapping[str, int] = {"mandates.door": 402, "discovery.ready": 503}
+ALSO_ANSWERS = {"mandates.door": 402, "discovery.ready": 503}
 """Statuses above 399 that are answers of these calls, not refusals."""
 
-_PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
+DONE = ("200", "201", "202", "402")  # the last is what mandates.door answers
+JSON, EVENTS = "application/json", "text/event-stream"
+IDEMPOTENCY = "Idempotency-Key"
+OF_OTHER_CLIENTS = "tools"  # the endpoint of the Model Context Protocol
+
+_PATH_NAME = re.compile(r"\{(\w+)\}")
 
 
-def module(operations: Sequence[Operation]) -> str:
-    """The text of operations.py, formatted."""
-    areas = sorted({operation.area for operation in operations})
-    shapes: dict[str, str] = {}
-    classes = [
-        _area(area, [one for one in operations if one.area == area], shapes) for area in areas
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operation of the document. `fields`: what it takes, whether in path, query or body;
+    `answer`: the name of its shape, None where it is no JSON.
+    """
+
+    area: str
+    name: str
+    method: str
+    path: str
+    summary: str
+    auth: str
+    fields: Mapping[str, Any]
+    required: Sequence[str]
+    answer: str | None
+    streams: bool
+    idempotent: bool
+
+
+def calls_of(document: Mapping[str, Any]) -> list[Call]:
+    return [
+        _call_of(method, path, entry)
+        for path, methods in document["paths"].items()
+        for method, entry in methods.items()
+        if entry["tags"] != [OF_OTHER_CLIENTS]
     ]
-    return _formatted("\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)]))
+
+
+def _call_of(method: str, path: str, entry: Mapping[str, Any]) -> Call:
+    (area,) = entry["tags"]
+    parameters = [one for one in entry["parameters"] if one["in"] != "header"]
+    body = entry.get("requestBody", {"content": {JSON: {"schema": {}}}})["content"][JSON]["schema"]
+    answered = next(entry["responses"][one] for one in DONE if one in entry["responses"])
+    media = answered.get("content", {})
+    schema = media.get(JSON, {}).get("schema", {})
+    return Call(
+        area=area,
+        name=entry["operationId"].removeprefix(f"{area}_"),
+        method=method.upper(),
+        path=path,
+        summary=entry["summary"],
+        auth=entry["description"].removeprefix("Credential: ").partition(".")[0],
+        fields={one["name"]: one["schema"] for one in parameters} | body.get("properties", {}),
+        required=[
+            *(one["name"] for one in parameters if one["required"]),
+            *body.get("required", []),
+        ],
+        answer=str(schema["$ref"]).rpartition("/")[2] if "$ref" in schema else None,
+        streams=EVENTS in media,
+        idempotent=any(one["name"] == IDEMPOTENCY for one in entry["parameters"]),
+    )
+
+
+def module(document: Mapping[str, Any]) -> str:
+    """The text of operations.py."""
+    calls, known = calls_of(document), document["components"]["schemas"]
+    areas = sorted({call.area for call in calls})
+    shapes: dict[str, str] = {}
+    for call in calls:
+        for taken in (*call.fields.values(), {"$ref": call.answer} if call.answer else {}):
+            _add_shapes(taken, _class(call.area), known, shapes)
+    classes = [_area(area, [one for one in calls if one.area == area]) for area in areas]
+    return "\n\n".join([HEAD, *shapes.values(), *classes, _areas(areas)])
 
 
 def type_of(schema: Mapping[str, Any], prefix: str, array: str = "list") -> str:
@@ -76,16 +138,20 @@ def _mapping(schema: Mapping[str, Any], prefix: str, array: str) -> str:
 # Shapes
 
 
-def _shapes(
-    schema: Mapping[str, Any], name: str | None, prefix: str, found: dict[str, str]
-) -> None:
-    """Add the TypedDicts of a schema to `found` by name: those it refers to, then itself, unless
-    `name` is None.
-    """
-    for inner, definition in schema.get("$defs", {}).items():
-        found.setdefault(prefix + inner, _shape(prefix + inner, definition, prefix))
-    if name is not None:
-        found.setdefault(prefix + name, _shape(prefix + name, schema, prefix))
+def _add_shapes(schema: Any, prefix: str, known: Mapping[str, Any], found: dict[str, str]) -> None:
+    """Add the shapes that a schema refers to, directly or not, to `found` by name."""
+    if isinstance(schema, list):
+        for one in schema:
+            _add_shapes(one, prefix, known, found)
+    if not isinstance(schema, dict):
+        return
+    if isinstance(schema.get("$ref"), str):
+        name = schema["$ref"].rpartition("/")[2]
+        if prefix + name not in found:
+            found[prefix + name] = _shape(prefix + name, known[name], prefix)
+            _add_shapes(known[name], prefix, known, found)
+    for one in schema.values():
+        _add_shapes(one, prefix, known, found)
 
 
 def _shape(name: str, schema: Mapping[str, Any], prefix: str) -> str:
@@ -133,8 +199,8 @@ def _class(area: str) -> str:
     return "".join(part.title() for part in area.split("_"))
 
 
-def _area(area: str, operations: Sequence[Operation], shapes: dict[str, str]) -> str:
-    methods = "\n".join(_method(operation, shapes) for operation in operations)
+def _area(area: str, calls: Sequence[Call]) -> str:
+    methods = "\n".join(_method(call) for call in calls)
     return (
         f"class {_class(area)}Calls(Calls):\n"
         f'    """The calls {area}.* of the catalogue."""\n'
@@ -143,63 +209,42 @@ def _area(area: str, operations: Sequence[Operation], shapes: dict[str, str]) ->
     )
 
 
-def _method(operation: Operation, shapes: dict[str, str]) -> str:
-    prefix = _class(operation.area)
-    schema = operation.command.model_json_schema()
-    _shapes(schema, None, prefix, shapes)
-    answer = _answer(operation, prefix, shapes)
-    idempotent = ["idempotency_key: str | None = None"] if operation.idempotent else []
-    in_path, named = _arguments(operation.path, schema, prefix)
+def _method(call: Call) -> str:
+    prefix = _class(call.area)
+    answer = "FollowedEvents" if call.streams else f"{prefix}{call.answer}"
+    if call.answer is None and not call.streams:
+        answer = "dict[str, Any]"
+    idempotent = ["idempotency_key: str | None = None"] if call.idempotent else []
+    in_path, named = _arguments(call, prefix)
     signature = ", ".join(
         ["self", *in_path, *(["*"] if named or idempotent else []), *named, *idempotent]
     )
-    sent = _call(operation, schema)
-    is_cast = answer != "dict[str, Any]" and not operation.streams
+    sent = _sent(call)
+    is_cast = answer != "dict[str, Any]" and not call.streams
     result = f'return cast("{answer}", {sent})' if is_cast else f"return {sent}"
-    name = _safe(operation.key.partition(".")[2])
-    words = (
-        f"{operation.summary}\n"
-        "\n"
-        f"        {operation.method} {operation.path}; credential: {operation.auth}."
-    )
+    words = f"{call.summary}\n\n        {call.method} {call.path}; credential: {call.auth}."
     return (
-        f"    def {name}({signature}) -> {answer}:\n"
+        f"    def {_safe(call.name)}({signature}) -> {answer}:\n"
         f'        """{words}\n'
         '        """\n'
         f"        {result}\n"
     )
 
 
-def _answer(operation: Operation, prefix: str, shapes: dict[str, str]) -> str:
-    if operation.streams:
-        return "FollowedEvents"
-    if operation.media[0] != "application/json":
-        return "dict[str, Any]"
-    _shapes(operation.answer.model_json_schema(), operation.answer.__name__, prefix, shapes)
-    return prefix + operation.answer.__name__
-
-
-def _arguments(path: str, schema: Mapping[str, Any], prefix: str) -> tuple[list[str], list[str]]:
+def _arguments(call: Call, prefix: str) -> tuple[list[str], list[str]]:
     """(arguments of the path, keyword arguments: those that must be given first)."""
-    fields: Mapping[str, Any] = schema.get("properties", {})
-    in_path = [
-        f"{_safe(name)}: {type_of(fields.get(name, {'type': 'string'}), prefix)}"
-        for name in _PATH_NAME.findall(path)
-    ]
+    names = _PATH_NAME.findall(call.path)
+    in_path = [f"{_safe(name)}: {type_of(call.fields[name], prefix)}" for name in names]
     rest = {
         name: type_of(one, prefix, "Sequence")
-        for name, one in fields.items()
-        if name not in _PATH_NAME.findall(path)
+        for name, one in call.fields.items()
+        if name not in names
     }
-    required = [
-        f"{_safe(name)}: {kind}"
-        for name, kind in rest.items()
-        if name in schema.get("required", [])
-    ]
+    required = [f"{_safe(name)}: {kind}" for name, kind in rest.items() if name in call.required]
     optional = [
         f"{_safe(name)}: {_or_none(kind)} = None"
         for name, kind in rest.items()
-        if name not in schema.get("required", [])
+        if name not in call.required
     ]
     return in_path, required + optional
 
@@ -212,36 +257,29 @@ def _or_none(kind: str) -> str:
     return kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"
 
 
-def _call(operation: Operation, schema: Mapping[str, Any]) -> str:
-    fields, required = schema.get("properties", {}), schema.get("required", [])
-    must = [
-        name
-        for name in dict.fromkeys((*_PATH_NAME.findall(operation.path), *fields))
-        if name in required or name not in fields
-    ]
-    may = [name for name in fields if name not in required]
+def _sent(call: Call) -> str:
+    must = [name for name in call.fields if name in call.required]
+    may = [name for name in call.fields if name not in call.required]
     body = "{" + ", ".join(f'"{name}": {_safe(name)}' for name in must) + "}"
     given = f"given({', '.join(f'{_safe(name)}={_safe(name)}' for name in may)})"
     sent = " | ".join([*([body] if must or not may else []), *([given] if may else [])])
-    if operation.streams:
-        return f"self._follow({operation.path!r}, {operation.auth.name!r}, {sent})"
-    more = ["idempotent=True", "idempotency_key=idempotency_key"] if operation.idempotent else []
-    more += [f"also={ALSO_ANSWERS[operation.key]}"] if operation.key in ALSO_ANSWERS else []
-    return f"self._send({', '.join([repr(operation.method), repr(operation.path), repr(operation.auth.name), sent, *more])})"
+    if call.streams:
+        return f"self._follow({call.path!r}, {call.auth!r}, {sent})"
+    more = ["idempotent=True", "idempotency_key=idempotency_key"] if call.idempotent else []
+    also = ALSO_ANSWERS.get(f"{call.area}.{call.name}")
+    more += [] if also is None else [f"also={also}"]
+    return f"self._send({', '.join([repr(call.method), repr(call.path), repr(call.auth), sent, *more])})"
 
 
 def _safe(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def _formatted(text: str) -> str:
-    command = [
-        sys.executable,
-        "-m",
-        "ruff",
-        "format",
-        "--stdin-filename",
-        "api/client/operations.py",
-        "-",
-    ]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+def main() -> None:
+    text = module(json.loads(DOCUMENT.read_text()))
+    if not FILE.exists() or FILE.read_text() != text:
+        FILE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -128,7 +128,17 @@ def document(
         entry |= {"description": described(operation), "security": operation.auth.security}
         entry |= _taken(operation, components["schemas"])
         _add_refusals(entry["responses"], operation, catalogue)
+    _say_what_it_is_not(found)
     return found
+
+
+def _say_what_it_is_not(schema: Any) -> None:
+    """Of a constant of true: a boolean that is not false. Code generators make a text of the constant."""
+    for part in schema.values() if isinstance(schema, dict) else schema:
+        if isinstance(part, dict | list):
+            _say_what_it_is_not(part)
+    if isinstance(schema, dict) and isinstance(schema.get("const"), bool):
+        schema["not"] = {"const": not schema.pop("const")}
 
 
 def _taken(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from api.kernel.refusals import route_path
 from api.kernel.sale import SentPayment
 
 TEXT = {"schema": {"type": "string"}}
+FILE = {"schema": {"type": "string", "format": "binary"}}  # generated clients read it as bytes
 # one event of a stream, as its fields: `data` is JSON text (docs/api-guide.md#events)
 EVENT = {
     "schema": {
@@ -132,9 +133,11 @@ def _payment_of(request: Request) -> SentPayment:
 
 def _answers(operation: Operation) -> dict[int | str, dict[str, Any]]:
     """What FastAPI says of answers beside the model of a plain success."""
-    content: dict[str, Any] = dict.fromkeys(operation.media[1:], TEXT)
-    if operation.media[0] != JSON:
-        content[operation.media[0]] = EVENT if operation.answer is Events else TEXT
+    content: dict[str, Any] = {
+        media: EVENT if operation.answer is Events else TEXT if media.startswith("text/") else FILE
+        for media in operation.media
+        if media != JSON
+    }
     found: dict[int | str, dict[str, Any]] = {operation.statuses[0]: {"content": content}}
     for status in operation.statuses[1:]:
         found[status] = {"description": "Answered", "model": operation.answer, "content": content}

@@ -121,12 +121,12 @@ def charged(read: MeteredRead, outcome: Outcome) -> Outcome | Settle:
 
 
 def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
-    """A call without an Idempotency-Key has nothing else to write: each way to pay is a statement
-    that commits itself.
-    """
-    return _free_read(read, read.deps.database.statements) or _by_credits(
-        read, partial(credit_ledger.spend_alone, read.deps.database)
-    )
+    """A call without an Idempotency-Key has nothing else to write."""
+    free = _free_read(read, read.deps.database.statements)
+    if free:
+        return free
+    with read.deps.database.write() as session:
+        return _by_credits(read, partial(credit_ledger.spend, session))
 
 
 def _sold_once(

@@ -33,11 +33,10 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, Ve
 
 from api.payments.payment_config import LEAST_LEFT_S, DearGasError, GasBudget, NotSentError
 from core.chain import results
-from core.chain.abi import AbiEncodeError
+from core.chain.abi import AbiEncodeError, decode_revert
 from core.chain.errors import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
 from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import LATEST
-from core.chain.revert import decode_revert
 from core.chain.signer import Signer
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import calldata

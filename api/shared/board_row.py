@@ -17,10 +17,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from api.kernel.operation import AnswerBody, ReadCall
 from api.shared.figures import short
 from core.errors import InvalidParameterError
-from core.kept import Kept
+from core.kept import KeptNewest
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow, RowVersion
+from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow
 from core.market.rules.grade import Letter
 from core.times import instant_text, instant_text_or_none, utc_text
 
@@ -109,9 +109,9 @@ class KeptRow:
     every_s: int | None
 
 
-class KeptRows(Kept[RowVersion, KeptRow]):
-    """A page asks the database which versions it has now, so that a row that anybody wrote since is
-    read again.
+class KeptRows(KeptNewest[int, KeptRow]):
+    """By listing. A page asks the database which versions it has now, so that a row that anybody
+    wrote since is read again.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ def _warnings(standing: Sequence[tuple[str, str, int]], exchange: str) -> Sequen
 def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
     """The rows in that order; those that are not kept are read, all at once."""
     kept = call.deps.parts.of(KeptRows)
-    found = [kept.find(one.version) for one in placed]
+    found = [kept.find_at(one.version.listing_id, one.version) for one in placed]
     unread = [one.version for one, row in zip(placed, found, strict=True) if row is None]
     if not unread:
         return [row for row in found if row is not None]
@@ -150,7 +150,7 @@ def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
         for row in board_views.values_of(call.db, [one.listing_id for one in unread])
     }
     for one in unread:
-        kept.keep(one, read[one.listing_id])
+        kept.keep(one.listing_id, (one, read[one.listing_id]))
     return [row or read[one.version.listing_id] for one, row in zip(placed, found, strict=True)]
 
 

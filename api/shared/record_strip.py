@@ -108,7 +108,7 @@ class RecordStrip(AnswerBody):
     limits: StripLimits | None
     work: StripWork | None
     sources: StripSources
-    paper: None
+    paper: str | None = Field(description="always null, as the note says")
     paper_note: str
     simulated: Literal[True] | None = Field(
         default=None, description="there when the record is of a simulated world, not of a chain"

@@ -29,9 +29,7 @@ class OwnerAlert(Base):
     __tablename__ = "owner_alert"
     __table_args__ = (
         CheckConstraint(
-            # public_stop_off: what the release before this one calls money_at_cost
-            "kind in ('keeper_change', 'money_at_cost', 'public_stop_off', 'record_held', 'hl_key_lost', "
-            f"{OF_AGENT})",
+            f"kind in ('keeper_change', 'money_at_cost', 'record_held', 'hl_key_lost', {OF_AGENT})",
             name="kind",
         ),
         CheckConstraint(

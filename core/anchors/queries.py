@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
 
@@ -33,7 +33,6 @@ from core.anchors.rules import (
 )
 from core.anchors.tables import AnchorEpoch, AnchorForeign, AnchorHead, AnchorLeaf, AnchorNode
 from core.db.arrays import parts_of, table_of
-from core.db.copying import bytes_cell, copy_lines, text_cell
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 
@@ -154,19 +153,18 @@ def _write_leaves(session: WriteSession, tree: EpochTree) -> None:
 
 
 def _write_heads(session: WriteSession, epoch: int, heads: Iterable[HeadRow]) -> None:
-    lines = (
-        "\t".join((text_cell(head.public_id), str(epoch), str(head.seq), bytes_cell(head.row_hash)))
-        for head in heads
-    )
-    copy_lines(session, "anchor_head", ("public_id", "epoch", "seq", "row_hash"), lines)
+    rows = [{"epoch": epoch, **asdict(head)} for head in heads]
+    if rows:
+        session.execute(insert(AnchorHead), rows)
 
 
 def _write_nodes(session: WriteSession, epoch: int, nodes: Mapping[bytes, Children]) -> None:
-    lines = (
-        "\t".join((bytes_cell(path), str(epoch), *map(bytes_cell, children)))
-        for path, children in nodes.items()
-    )
-    copy_lines(session, "anchor_node", ("path", "epoch", "left_hash", "right_hash"), lines)
+    rows = [
+        {"path": path, "epoch": epoch, "left_hash": left, "right_hash": right}
+        for path, (left, right) in nodes.items()
+    ]
+    if rows:
+        session.execute(insert(AnchorNode), rows)
 
 
 def _nodes(

@@ -369,14 +369,6 @@ def canonical_times(session: Session, chain_id: int, block_hashes: Iterable[str]
     }
 
 
-def read_heights(session: Session, chain_id: int) -> range:
-    """The heights at which we have the chain's block, from our first one to the tip's cursor; none
-    when the loop never started.
-    """
-    at = cursor(session, TIP)
-    return range(0) if at is None else range(oldest_block(session, chain_id).number, at.number + 1)
-
-
 def oldest_block(session: Session, chain_id: int) -> Cursor:
     """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
     query = select(ChainBlock.number, ChainBlock.hash).where(

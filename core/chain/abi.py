@@ -7,11 +7,11 @@ compiler's output.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from eth_abi import decoding, encoding, grammar
 from eth_abi.codec import ABIEncoder
@@ -78,6 +78,17 @@ def _written(kind: str, read: Callable[[str], Any], value: Any) -> Any:
         raise AbiEncodeError(f"{kind}: {error}", str(error)) from error
 
 
+def _read_bytes(text: str, size: int | None = None) -> bytes:
+    """Exactly as many as the type has: a lost byte is another id, and nothing is padded."""
+    if not _HEX_BYTES.fullmatch(text) or size not in (None, len(text) // 2 - 1):
+        raise ValueError(
+            "write bytes: 0x and an even number of hex characters"
+            if size is None
+            else f"write {size} bytes: 0x and {2 * size} hex characters"
+        )
+    return bytes_of(text)
+
+
 class _AddressEncoder(encoding.AddressEncoder):
     @classmethod
     def validate_value(cls, value: Any) -> None:
@@ -93,8 +104,6 @@ class _AddressDecoder(decoding.AddressDecoder):
 
 
 class _BytesEncoder(encoding.BytesEncoder):
-    """Exactly as many as the type has: a lost byte is another id, and nothing is padded."""
-
     def validate_value(self, value: Any) -> None:
         super().validate_value(self._bytes(value))
 
@@ -103,13 +112,7 @@ class _BytesEncoder(encoding.BytesEncoder):
 
     def _bytes(self, value: Any) -> Any:
         size = (self.value_bit_size or 0) // 8
-
-        def read(text: str) -> bytes:
-            if not _HEX_BYTES.fullmatch(text) or len(text) != 2 + 2 * size:
-                raise ValueError(f"write {size} bytes: 0x and {2 * size} hex characters")
-            return bytes_of(text)
-
-        return _written(f"bytes{size}", read, value)
+        return _written(f"bytes{size}", lambda text: _read_bytes(text, size), value)
 
 
 class _BytesDecoder(decoding.BytesDecoder):
@@ -130,21 +133,14 @@ class _ByteStringDecoder(decoding.ByteStringDecoder):
     decoder_fn = staticmethod(hex_of)
 
 
-def _read_bytes(text: str) -> bytes:
-    if not _HEX_BYTES.fullmatch(text):
-        raise ValueError("write bytes: 0x and an even number of hex characters")
-    return bytes_of(text)
-
-
 def _registry() -> ABIRegistry:
     ours: ABIRegistry = registry.copy()
-    coders = (
+    for label, types, encoder, decoder in (
         ("address", BaseEquals("address"), _AddressEncoder, _AddressDecoder),
         ("bytes<M>", BaseEquals("bytes", with_sub=True), _BytesEncoder, _BytesDecoder),
         ("function", BaseEquals("function"), _BytesEncoder, _BytesDecoder),
         ("bytes", BaseEquals("bytes", with_sub=False), _ByteStringEncoder, _ByteStringDecoder),
-    )
-    for label, types, encoder, decoder in coders:
+    ):
         ours.unregister(label)
         ours.register(types, encoder, decoder, label=label)
     return ours
@@ -214,20 +210,13 @@ def call_by_signature(signature: str, arguments: Sequence[Any]) -> str:
     return selector + encode_values(types, arguments).hex()
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """`type` is canonical: a struct is its members in brackets, as in a signature."""
 
     name: str
     type: str
     indexed: bool
     components: tuple["Parameter", ...]
-
-    @classmethod
-    def of(cls, entry: dict[str, Any]) -> "Parameter":
-        components = tuple(map(cls.of, entry.get("components", ())))
-        indexed = entry.get("indexed", False)
-        return cls(entry.get("name", ""), collapse_if_tuple(entry), indexed, components)
 
 
 def types_of(parameters: Iterable[Parameter]) -> tuple[str, ...]:
@@ -238,7 +227,6 @@ def types_of(parameters: Iterable[Parameter]) -> tuple[str, ...]:
 class FunctionAbi:
     """A function, or an error, which is coded like one without outputs."""
 
-    contract: str
     name: str
     signature: str
     selector: str
@@ -298,21 +286,29 @@ def _of_kind(contract: str, kind: str) -> list[Any]:
     return [entry for entry in entries(contract) if entry["type"] == kind]
 
 
-def _parameters(entry: dict[str, Any], key: str = "inputs") -> tuple[Parameter, ...]:
-    return tuple(map(Parameter.of, entry.get(key, ())))
+def _parameters(entry: Any, key: str = "inputs") -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(
+            one.get("name", ""),
+            collapse_if_tuple(one),
+            one.get("indexed", False),
+            _parameters(one, "components"),
+        )
+        for one in entry.get(key, ())
+    )
 
 
-def _function(contract: str, entry: Any) -> FunctionAbi:
+def _function(entry: Any) -> FunctionAbi:
     signature = abi_to_signature(entry)
     selector = hex_of(keccak(text=signature)[:SELECTOR_BYTES])
     inputs, outputs = _parameters(entry), _parameters(entry, "outputs")
-    return FunctionAbi(contract, entry["name"], signature, selector, inputs, outputs)
+    return FunctionAbi(entry["name"], signature, selector, inputs, outputs)
 
 
 @cache
 def functions(contract: str) -> dict[str, FunctionAbi]:
     """Every function by its signature; those whose name is not overloaded also by name."""
-    found = [_function(contract, entry) for entry in _of_kind(contract, "function")]
+    found = [_function(entry) for entry in _of_kind(contract, "function")]
     names = [function.name for function in found]
     return {f.signature: f for f in found} | {f.name: f for f in found if names.count(f.name) == 1}
 
@@ -369,6 +365,29 @@ _BUILT_IN = (
 @cache
 def errors_by_selector() -> dict[str, FunctionAbi]:
     """Every error of every contract, and Solidity's own two, by selector."""
-    found = [_function("", entry) for entry in _BUILT_IN]
-    found += [_function(one, entry) for one in CONTRACTS for entry in _of_kind(one, "error")]
-    return {error.selector: error for error in found}
+    ours = (entry for one in CONTRACTS for entry in _of_kind(one, "error"))
+    return {error.selector: error for error in map(_function, (*_BUILT_IN, *ours))}
+
+
+class DecodedRevert(NamedTuple):
+    """`name` is Solidity's; `Error` and `Panic` are the language's own.
+
+    `args` by their Solidity names.
+    """
+
+    name: str
+    args: Mapping[str, Any]
+
+
+def decode_revert(data: bytes) -> DecodedRevert | None:
+    """None when the data is empty, cut short, or no error of our contracts: then the reason is not
+    known. Source: contracts/libraries/ErrorsLib.sol.
+    """
+    error = errors_by_selector().get(hex_of(data[:SELECTOR_BYTES]))
+    if error is None:
+        return None
+    try:
+        values = decode_values(types_of(error.inputs), data[SELECTOR_BYTES:])
+    except AbiDecodeError:
+        return None
+    return DecodedRevert(error.name, dict(zip((p.name for p in error.inputs), values, strict=True)))

@@ -19,7 +19,6 @@ class RpcUnreachableError(RpcError):
 
     def __init__(self, method: str, failures: Sequence[str]) -> None:
         super().__init__(f"{method}: no node answered ({'; '.join(failures)})")
-        self.method = method
 
 
 class RpcRefusedError(RpcError):
@@ -27,7 +26,6 @@ class RpcRefusedError(RpcError):
 
     def __init__(self, method: str, code: int, message: str) -> None:
         super().__init__(f"{method}: {message} (code {code})")
-        self.method = method
         self.code = code
         self.node_message = message
 

@@ -25,7 +25,7 @@ LEARNT_S: Final = 60.0
 CANNOT_S: Final = 30.0
 TROUBLE_S: Final = 1.0  # another call may well succeed
 STANDS_STILL_S: Final = 30.0  # then a lower head is believed: the higher one may have been a lie
-KEPT_HEIGHTS: Final = 64
+KEPT_HEADS: Final = 64
 
 
 class ChainNode:
@@ -47,9 +47,8 @@ class ChainNode:
         self._cannot: dict[str, float] = {}  # until when
         self._most_calls, self._most_per_s, self._limit_per_s = MOST_CALLS, calls_per_s, calls_per_s
         self._sent, self._in_second = deque[tuple[float, int]](), 0  # when, and how many calls
-        self._head: BlockHeader | None = None
-        self._rose_at, self._hashes = clock(), dict[int, str]()
-        self._seen = deque[str](maxlen=KEPT_HEIGHTS)  # hashes of heads, of any branch
+        self._height, self._rose_at = -1, clock()
+        self._seen = deque[str](maxlen=KEPT_HEADS)  # hashes
 
     @property
     def failures(self) -> dict[str, int]:
@@ -166,26 +165,19 @@ class ChainNode:
             if reason is not None:
                 self._counts[f"distrust: {reason}"] += 1
 
-    def saw(self, header: BlockHeader) -> BlockHeader:
-        """It named this as its newest block: that one, or the higher one that it named before.
+    def saw(self, header: BlockHeader) -> None:
+        """It named this as its newest block.
 
-        A block that it named before is no rise, though another was believed since: backends of a
+        A block that it named before is no rise, though a lower one was believed since: backends of a
         load-balanced URL that stand still would rise for ever.
         """
-        named = {header.number: header.hash, header.number - 1: header.parent_hash}
         with self._lock:
-            is_other = any(self._hashes.get(at, known) != known for at, known in named.items())
-            height = -1 if self._head is None else self._head.number
-            is_still = self.head_age_s >= STANDS_STILL_S
-            if self._head and header.number < height and not is_other and not is_still:
-                return self._head
-            kept = {} if is_other else self._hashes
-            self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEIGHTS:])
-            if header.number > height and header.hash not in self._seen:
+            is_rise = header.number > self._height
+            if is_rise and header.hash not in self._seen:
                 self._rose_at = self._clock()
+            if is_rise or self.head_age_s >= STANDS_STILL_S:
+                self._height = header.number
             self._seen.append(header.hash)
-            self._head = header
-            return header
 
 
 def _backoff_s(failures: int) -> float:

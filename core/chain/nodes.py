@@ -14,16 +14,15 @@ Laws
 - All answers of a batch are one node's, and so are those within `pinned`.
 - A call waits for at most half of its deadline, which begins again with each part of a batch that
   is answered; no node may use up the time of those that were not asked yet.
-- A node's height never falls below one that it named before, unless its branch is another: a
-  load-balanced URL answers from backends a few blocks apart. What cannot be taken back is
-  asked of `batch_of_others` too.
+- A lower head than one that a node named before says nothing of it: a load-balanced URL answers from
+  backends a few blocks apart. What cannot be taken back is asked of `batch_of_others` too.
 """
 
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Final
 
 import httpx
@@ -40,7 +39,6 @@ from core.chain.answers import (
     outcome,
     settled,
 )
-from core.chain.at_once import AtOnce
 from core.chain.blocks import BlockHeader
 from core.chain.errors import NodeFailure, RpcError, RpcRefusedError, WrongChainError
 from core.chain.node import ChainNode
@@ -54,6 +52,7 @@ DEADLINE_S: Final = 30.0
 CALLS_PER_S: Final = 2_000.0
 REST_S: Final = 5.0  # of a node that failed while pinned, or is distrusted
 WITHIN_S: Final = 5.0
+MOST_THREADS: Final = 32  # that ask several nodes at once
 ASKED_AGAIN: Final = (FailureKind.RATE_LIMIT, FailureKind.SIZE)
 
 log = structlog.get_logger("chain")
@@ -87,7 +86,8 @@ class Nodes:
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
         self._thread = threading.local()
-        self._at_once = AtOnce()
+        self._threads = ThreadPoolExecutor(MOST_THREADS, "nodes")
+        self._late: dict[str, Future[Any]] = {}
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
         """The result of one call; without `parse` any JSON, as Python has it."""
@@ -130,8 +130,22 @@ class Nodes:
         names = self.names if among is None else among
         asked = [one for one in self._nodes if not one.has_failed and one.name in names]
         calls = calls_of(requests, parse)
-        jobs = {node.name: partial(self._said, node, calls, within_s) for node in asked}
-        return self._at_once.ask(jobs, within_s if others_s is None else others_s)
+        under_way = {
+            self._threads.submit(self._said, node, calls, within_s): node.name
+            for node in asked
+            if len(asked) == 1 or node.name not in self._late or self._late[node.name].done()
+        }
+        left, until = set(under_way), None
+        while left:
+            left_s = None if until is None else max(0.0, until - time.monotonic())
+            done, left = wait(left, left_s, FIRST_COMPLETED)
+            if not done:
+                self._late |= {under_way[one]: one for one in left}
+                break
+            if until is None and any(one.result() is not None for one in done):
+                until = time.monotonic() + (within_s if others_s is None else others_s)
+        told = {name: one.result() for one, name in under_way.items() if one not in left}
+        return {name: found for name, found in told.items() if found is not None}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -152,9 +166,9 @@ class Nodes:
         others = [name for name in self.names if name != self.pinned_name]
         return self.batch_of_each(requests, within_s, others, parse)
 
-    def saw(self, name: str, header: BlockHeader) -> BlockHeader:
-        """A node named it as its newest: what is believed of it, this block or a higher one."""
-        return self._named(name).saw(header)
+    def saw(self, name: str, header: BlockHeader) -> None:
+        """A node named it as its newest."""
+        self._named(name).saw(header)
 
     def head_age_s(self, name: str) -> float:
         """Seconds since this node's height last rose, or since the start."""
@@ -220,7 +234,7 @@ class Nodes:
         return self._nodes
 
     def close(self) -> None:
-        self._at_once.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         finished(self._client.aclose())
 
     def _asked(

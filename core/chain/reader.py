@@ -17,6 +17,7 @@ from core.chain.abi import (
     AbiDecodeError,
     FunctionAbi,
     call_by_signature,
+    decode_revert,
     function,
 )
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
@@ -29,7 +30,6 @@ from core.chain.errors import (
 from core.chain.nodes import Nodes, Request
 from core.chain.refusals import INVALID_PARAMS_CODE
 from core.chain.results import Parse
-from core.chain.revert import decode_revert
 from core.errors import OutsideError
 from core.hexes import hex_of
 
@@ -51,9 +51,11 @@ def block_argument(at: At) -> Any:
     return {"blockHash": at} if len(at) == HASH_CHARACTERS else at
 
 
-def header_request(height: At) -> tuple[str, list[Any]]:
-    """`height`: or a tag."""
-    return "eth_getBlockByNumber", [block_argument(height), False]
+def header_request(at: At) -> Request:
+    """By hash, height or tag."""
+    if isinstance(at, str) and len(at) == HASH_CHARACTERS:
+        return "eth_getBlockByHash", [at, False]
+    return "eth_getBlockByNumber", [block_argument(at), False]
 
 
 def _header_at(at: At) -> Parse[BlockHeader | None]:
@@ -79,15 +81,12 @@ def _logs_requests(
     """The requests of `range_logs`, and how their answers are read."""
     heights = {"fromBlock": hex(first), "toBlock": hex(last)}
     requests: list[Request] = [("eth_getLogs", [{**heights, **wanted}]) for wanted in filters]
-    parsers: list[Parse[Any]] = [_logs_between(first, last)] * len(requests)
-    last_block: Request = ("eth_getBlockByNumber", [hex(last), False])
-    return [*requests, last_block], [*parsers, _header_at(last)]
-
-
-def _logs_between(first: int, last: int) -> Parse[list[RawLog] | None]:
-    return results.only(
+    logs = results.only(
         results.logs, lambda found: all(first <= log.block_number <= last for log in found)
     )
+    parsers: list[Parse[Any]] = [logs] * len(requests)
+    last_block: Request = ("eth_getBlockByNumber", [hex(last), False])
+    return [*requests, last_block], [*parsers, _header_at(last)]
 
 
 def output_of(view: FunctionAbi) -> Parse[Any]:
@@ -126,11 +125,8 @@ class ChainReader:
 
     def header(self, at: At = LATEST) -> BlockHeader | None:
         """None: the node does not have that block (yet), or no block has that tag."""
-        by_hash = isinstance(at, str) and len(at) == HASH_CHARACTERS
-        method = "eth_getBlockByHash" if by_hash else "eth_getBlockByNumber"
-        found: BlockHeader | None = self.rpc.call(
-            method, [hex(at) if isinstance(at, int) else at, False], _header_at(at)
-        )
+        method, params = header_request(at)
+        found: BlockHeader | None = self.rpc.call(method, params, _header_at(at))
         return found
 
     def newest(self) -> BlockHeader:
@@ -140,24 +136,12 @@ class ChainReader:
             raise OutsideError("the node names no newest block")
         return found
 
-    def headers(self, heights: Sequence[int | str]) -> list[BlockHeader | None]:
-        """As `header` by height or tag, several in one request, in the order asked; one that is
-        refused where others are answered is None, too.
+    def headers(self, wanted: Sequence[At]) -> list[BlockHeader | None]:
+        """As `header`, several in one request, in the order asked; one that is refused where others
+        are answered is None, too.
         """
-        requests = [header_request(height) for height in heights]
-        found = self.rpc.batch_settled(requests, [_header_at(height) for height in heights])
+        found = self.rpc.batch_settled([*map(header_request, wanted)], [*map(_header_at, wanted)])
         return [None if isinstance(one, RpcRefusedError) else one for one in found]
-
-    def headers_by_hash(
-        self, block_hashes: Sequence[str]
-    ) -> list[BlockHeader | RpcRefusedError | None]:
-        """As `headers`, of these very blocks, but one that is refused or garbled yields its error
-        in place.
-        """
-        requests = [("eth_getBlockByHash", [block_hash, False]) for block_hash in block_hashes]
-        return self.rpc.batch_settled(
-            requests, [_header_at(block_hash) for block_hash in block_hashes]
-        )
 
     def receipts(self, block_hash: str) -> tuple[TransactionReceipt, ...] | None:
         """Every receipt of that very block, in order; None: the node does not have it."""
@@ -165,13 +149,6 @@ class ChainReader:
             "eth_getBlockReceipts", [block_hash], results.receipts
         )
         return found
-
-    def receipts_of_blocks(
-        self, block_hashes: Sequence[str]
-    ) -> list[tuple[TransactionReceipt, ...] | None]:
-        """As `receipts`, of several blocks in one request."""
-        requests = [("eth_getBlockReceipts", [block_hash]) for block_hash in block_hashes]
-        return self.rpc.batch(requests, [results.receipts] * len(requests))
 
     def range_logs(
         self, first: int, last: int, filters: Sequence[Mapping[str, Any]]

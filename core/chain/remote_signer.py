@@ -29,9 +29,8 @@ from core.chain import results
 from core.chain.errors import NodeFailure, RpcError, refused
 from core.chain.provider import NodeProvider, client_of, finished
 from core.chain.signatures import HALF_ORDER
-from core.hexes import bytes_of, checksum_address
+from core.hexes import bytes_of, checksum_address, hex_of
 
-TYPE_2 = 2
 ANSWER_S = 3.0
 QUANTITIES = ("chainId", "nonce", "value", "gas", "maxFeePerGas", "maxPriorityFeePerGas")
 
@@ -63,14 +62,15 @@ class RemoteSigner:
 
     def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
         """The raw bytes of exactly this transaction. Errors: RemoteSignerError."""
-        answer = self._ask("eth_signTransaction", [_as_parameters(transaction, self.address)])
+        asked = {"from": self.address, **_fields(transaction), "to": transaction["to"]}
+        answer = self._ask("eth_signTransaction", [asked])
         try:
             raw = bytes_of(answer["raw"] if isinstance(answer, dict) else answer)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise RemoteSignerError(
                 self.address, "answered something else than a raw transaction"
             ) from None
-        return self._checked(raw, transaction)
+        return self._checked(raw, _fields(transaction))
 
     def require_key(self) -> None:
         """Nothing happens while it answers and holds the account. Errors: RemoteSignerError."""
@@ -95,7 +95,7 @@ class RemoteSigner:
         except (RpcError, NodeFailure, ValueError) as error:
             raise RemoteSignerError(self.address, f"does not sign: {error}") from None
 
-    def _checked(self, raw: bytes, asked: Mapping[str, Any]) -> bytes:
+    def _checked(self, raw: bytes, asked: Mapping[str, str]) -> bytes:
         try:
             signed = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
             signer = Account.recover_transaction(raw)
@@ -112,11 +112,7 @@ class RemoteSigner:
                 self.address,
                 f"answered bytes that are no signed transaction ({type(error).__name__})",
             ) from None
-        changed = [
-            name
-            for name, value in _comparable(asked).items()
-            if _comparable(signed).get(name) != value
-        ]
+        changed = [name for name, value in _fields(signed).items() if asked[name] != value]
         if changed or signed["accessList"]:
             raise RemoteSignerError(
                 self.address,
@@ -129,23 +125,11 @@ class RemoteSigner:
         return raw
 
 
-def _as_parameters(transaction: Mapping[str, Any], sender: str) -> dict[str, str]:
-    """The transaction as JSON-RPC takes it: `from` and all quantities as 0x hex."""
-    quantities = {name: hex(transaction[name]) for name in QUANTITIES}
+def _fields(transaction: Mapping[str, Any]) -> dict[str, str]:
+    """What decides what is done, as JSON-RPC takes it: data and quantities as 0x hex."""
     return {
-        "from": sender,
-        "to": transaction["to"],
-        "data": transaction["data"],
-        "type": hex(TYPE_2),
-        **quantities,
-    }
-
-
-def _comparable(transaction: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that decide what is done, in one form for what was asked and what was signed."""
-    return {
-        "type": transaction["type"],
-        "to": bytes(HexBytes(transaction["to"])),
-        "data": bytes(HexBytes(transaction["data"])),
-        **{name: transaction[name] for name in QUANTITIES},
+        "to": hex_of(HexBytes(transaction["to"])),
+        "data": hex_of(HexBytes(transaction["data"])),
+        "type": hex(transaction["type"]),
+        **{name: hex(transaction[name]) for name in QUANTITIES},
     }

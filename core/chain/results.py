@@ -11,7 +11,7 @@ Laws
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from sys import intern
 from typing import Annotated, Any, TypeVar
@@ -157,13 +157,34 @@ def code(content: bytes) -> bytes:
 def header(content: bytes) -> BlockHeader | None:
     """A block of eth_getBlockBy*, with transactions by hash or whole; None: not there."""
     found = _read_block(content)
-    return None if found is None else _header(found)
+    if found is None:
+        return None
+    base_fee = found.base_fee_per_gas
+    return BlockHeader(
+        number=int(found.number, 16),
+        hash=found.hash.lower(),
+        parent_hash=found.parent_hash.lower(),
+        timestamp=int(found.timestamp, 16),
+        logs_bloom=int(found.logs_bloom, 16),
+        transaction_hashes=tuple(
+            (tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions
+        ),
+        base_fee_wei=None if base_fee is None else int(base_fee, 16),
+    )
 
 
 def calls_of_block(content: bytes) -> tuple[SentCall, ...]:
     """The transactions of a block that lists them whole; of no block none."""
     found = _read_whole_block(content)
-    return () if found is None else tuple(map(_sent_call, found.transactions))
+    return tuple(
+        SentCall(
+            tx_hash=one.hash.lower(),
+            sender=checksum_address(one.sender),
+            to=None if one.to is None else checksum_address(one.to),
+            data=one.input.lower(),
+        )
+        for one in (() if found is None else found.transactions)
+    )
 
 
 def receipt(content: bytes) -> TransactionReceipt | None:
@@ -171,36 +192,14 @@ def receipt(content: bytes) -> TransactionReceipt | None:
     found = _read_receipt(content)
     if found is None or not int(found.block_hash, 16):
         return None
-    return _receipt(found, map(_log, found.logs))
-
-
-def picked_receipt(
-    content: bytes,
-    wanted: Mapping[str, Collection[int]],
-    known: Callable[[str, int], RawLog | None],
-) -> tuple[TransactionReceipt, int] | None:
-    """The receipt with the logs of these indices, by transaction, alone; and how many it has.
-
-    `known`: gives the log that was read before of a transaction and index; one that the receipt gives word
-    for word is the same object.
-    """
-    found = _read_receipt(content)
-    if found is None:
-        return None
-    indices = wanted.get(found.transaction_hash.lower(), ())
-    picked = (
-        _known_log(log, known) or _log(log)
-        for log in found.logs
-        if _small(log.log_index) in indices
-    )
-    return _receipt(found, picked), len(found.logs)
+    return _receipt(found)
 
 
 def receipts(content: bytes) -> tuple[TransactionReceipt, ...] | None:
     found = _read_receipts(content)
     if found is None:
         return None
-    return tuple(_receipt(one, map(_log, one.logs)) for one in found)
+    return tuple(map(_receipt, found))
 
 
 def logs(content: bytes) -> list[RawLog]:
@@ -217,31 +216,10 @@ def transaction(content: bytes) -> dict[str, Any] | None:
     return raw
 
 
-def _header(found: _Block) -> BlockHeader:
-    base_fee = found.base_fee_per_gas
-    return BlockHeader(
-        number=int(found.number, 16),
-        hash=found.hash.lower(),
-        parent_hash=found.parent_hash.lower(),
-        timestamp=int(found.timestamp, 16),
-        logs_bloom=int(found.logs_bloom, 16),
-        transaction_hashes=tuple(
-            (tx if isinstance(tx, str) else tx.hash).lower() for tx in found.transactions
-        ),
-        base_fee_wei=None if base_fee is None else int(base_fee, 16),
-    )
-
-
-def _sent_call(found: _Called) -> SentCall:
-    return SentCall(
-        tx_hash=found.hash.lower(),
-        sender=checksum_address(found.sender),
-        to=None if found.to is None else checksum_address(found.to),
-        data=found.input.lower(),
-    )
-
-
-def _receipt(found: _Receipt, logs: Iterable[RawLog]) -> TransactionReceipt:
+def _receipt(found: _Receipt) -> TransactionReceipt:
+    """What it cost: eth_getTransactionReceipt; l1Fee of the OP stack."""
+    gas_used, price = int(found.gas_used, 16), found.effective_gas_price
+    layer_1_wei = int(found.l1_fee or "0x0", 16)
     return TransactionReceipt(
         tx_hash=found.transaction_hash.lower(),
         tx_index=int(found.transaction_index, 16),
@@ -250,37 +228,10 @@ def _receipt(found: _Receipt, logs: Iterable[RawLog]) -> TransactionReceipt:
         status=int(found.status, 16),
         sender=checksum_address(found.sender),
         to=None if found.to is None else checksum_address(found.to),
-        gas_used=int(found.gas_used, 16),
+        gas_used=gas_used,
         logs_bloom=int(found.logs_bloom, 16),
-        logs=tuple(logs),
-        cost_wei=_cost_wei(found),
-    )
-
-
-def _known_log(found: _Log, known: Callable[[str, int], RawLog | None]) -> RawLog | None:
-    """The log that was read before, if this is the same in each letter."""
-    index = _small(found.log_index)
-    log = known(found.transaction_hash, index)
-    is_same = (
-        log is not None
-        and log.log_index == index
-        and log.tx_hash == found.transaction_hash
-        and log.data == found.data
-        and log.topics == tuple(found.topics)
-        and log.address.lower() == found.address
-        and log.block_hash == found.block_hash
-        and log.block_number == _small(found.block_number)
-        and log.tx_index == _small(found.transaction_index)
-    )
-    return log if is_same else None
-
-
-def _cost_wei(found: _Receipt) -> int | None:
-    """Source: eth_getTransactionReceipt; l1Fee of the OP stack."""
-    if found.effective_gas_price is None:
-        return None
-    return int(found.gas_used, 16) * int(found.effective_gas_price, 16) + int(
-        found.l1_fee or "0x0", 16
+        logs=tuple(map(_log, found.logs)),
+        cost_wei=None if price is None else gas_used * int(price, 16) + layer_1_wei,
     )
 
 

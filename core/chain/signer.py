@@ -103,7 +103,11 @@ def local_signer(
             raise InvalidParameterError(
                 f"{prefix}_KEYSTORE", f"set it or {prefix}_PRIVATE_KEY, not both"
             )
-        return _of_plain(f"{prefix}_PRIVATE_KEY", plain.get_secret_value())
+        try:
+            return LocalKeySigner(bytes.fromhex(plain.get_secret_value().removeprefix("0x")))
+        except ValueError:  # of eth_keys, too
+            rule = "write 32 bytes as hex"
+            raise InvalidParameterError(f"{prefix}_PRIVATE_KEY", rule) from None
     if keystore is None and password_file is None:
         return None
     if keystore is None or password_file is None:
@@ -119,13 +123,6 @@ def local_signer(
             f"{prefix}_KEYSTORE",
             f"{keystore} can't be opened ({type(error).__name__}); check file and password",
         ) from None
-
-
-def _of_plain(variable: str, key: str) -> LocalKeySigner:
-    try:
-        return LocalKeySigner(bytes.fromhex(key.removeprefix("0x")))
-    except ValueError:  # of eth_keys, too
-        raise InvalidParameterError(variable, "write 32 bytes as hex") from None
 
 
 def secret_of(file: Path) -> str:

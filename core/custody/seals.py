@@ -8,10 +8,13 @@ the key is back.
 from collections.abc import Collection
 
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from core.custody import queries as custody
-from core.custody.keys import version_of
+from core.custody.keys import CustodySigner, version_of
+from core.db.engine import Database, WriteSession
+from core.errors import InvalidParameterError
 
 log = structlog.get_logger("custody")
 
@@ -33,6 +36,31 @@ def tell_unknown(session: Session, keys: Collection[bytes]) -> int:
             "and keeper, and restart them",
         )
     return sum(one.wallets for one in found)
+
+
+def tell_at_start(database: Database, keys: Collection[bytes]) -> None:
+    """Once, at the start of a process: what waits until its key is back is named; a database that is
+    away keeps nothing from starting.
+    """
+    try:
+        with database.read() as session:
+            tell_unknown(session, keys)
+    except SQLAlchemyError as error:
+        log.warning("custodial seals not looked at", error=type(error).__name__)
+
+
+def reseal_all(session: WriteSession, signer: CustodySigner, keys: Collection[bytes]) -> int:
+    """Seal every custodial key again under the signer's; how many.
+
+    Errors: InvalidParameterError when `keys` do not open all of them (the log names the wallets).
+    """
+    unknown = tell_unknown(session, keys)
+    if unknown:
+        raise InvalidParameterError(
+            "CUSTODY_OLD_KEYS",
+            f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again",
+        )
+    return custody.reseal(session, signer.version, signer.resealed)
 
 
 def _named(seals: custody.UnknownSeals) -> str:

@@ -12,6 +12,8 @@ from sqlalchemy import BigInteger, DateTime, Dialect, LargeBinary, MetaData, Num
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
+from core.hexes import address_or_none, bytes_of, hex_of
+
 Timestamp = DateTime(timezone=True)
 Hash32 = LargeBinary(32)
 
@@ -33,6 +35,28 @@ class Uint256(TypeDecorator[int]):
 
     def process_result_value(self, value: Decimal | None, dialect: Dialect) -> int | None:
         return None if value is None else int(value)
+
+
+class HexColumn(TypeDecorator[str]):
+    """bytea, 0x and lower-case hex in Python."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> bytes | None:
+        return None if value is None else bytes_of(value)
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+        return None if value is None else hex_of(value)
+
+
+class AddressColumn(HexColumn):
+    """bytea, a checksummed address in Python."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> str | None:
+        return address_or_none(value)
 
 
 def sql_list(words: Iterable[StrEnum]) -> str:

@@ -26,7 +26,6 @@ from sqlalchemy import (
     Function,
     Integer,
     Select,
-    bindparam,
     func,
     literal,
     select,
@@ -109,28 +108,11 @@ def named(kind: LockClass, name: bytes | Sequence[str]) -> AdvisoryLock:
     return AdvisoryLock(tuple(literal(one, Integer) for one in _numbers(kind, name)))
 
 
-def waited_values(kind: LockClass, name: bytes | Sequence[str]) -> dict[str, int]:
-    """What WAITED takes, for the lock that `named` gives."""
-    high, low = _numbers(kind, name)
-    return {"lock_high": high, "lock_low": low}
-
-
 def _numbers(kind: LockClass, name: bytes | Sequence[str]) -> tuple[int, int]:
     encoded = name if isinstance(name, bytes) else "\0".join(name).encode()
     digest = hashlib.sha256(kind.encode() + b"\0" + encoded).digest()
     high, low = (int.from_bytes(part, "big", signed=True) for part in (digest[:4], digest[4:8]))
     return high, low
-
-
-# One row, once the lock is taken until the transaction ends: for a statement that takes it itself.
-# What the statement reads elsewhere is of its snapshot, which is older than the lock.
-WAITED = select(
-    func.pg_advisory_xact_lock(
-        bindparam("lock_high", type_=Integer), bindparam("lock_low", type_=Integer)
-    )
-).cte("waited")
-# The same for a statement that is written as SQL.
-WAITED_SQL = "waited as (select pg_advisory_xact_lock(%(lock_high)s::int, %(lock_low)s::int))"
 
 
 # "mandate": one process migrates at a time, others wait and find the work done

@@ -1,6 +1,7 @@
 """Migrations of the database:
 
     mandate-wallet migrate upgrade          bring the database to the newest revision
+    mandate-wallet migrate adopt            take over a database from before 0.1.0, and say what was done
     mandate-wallet migrate current          name its revision
     mandate-wallet migrate check            say where the tables of the contexts differ from it
     mandate-wallet migrate draft "words"    write the next migration from these differences; read it before use
@@ -27,10 +28,11 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import Connection, create_engine, make_url, pool
 from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 
+from core.db import adoption
 from core.db.base import Base
 from core.db.metadata import import_tables
 from core.db.outage import OutageError, tell_outages
-from core.db.revisions import recorded
+from core.db.revisions import behind, newest, oldest, recorded
 from core.errors import InvalidParameterError
 from core.settings import asked_database_url
 
@@ -44,9 +46,25 @@ URL_RULE = f"The URL is not one of a database: {URL_FORM}"
 def upgrade(url: str, to: str = "head") -> None:
     """Bring the database to the newest revision, or to that one; nothing happens when it is there.
 
-    Safe from several processes at once.
+    Safe from several processes at once. Errors: CommandError for a revision that is not known here.
     """
-    _with_connection(url, lambda connection: command.upgrade(_config(connection), to))
+
+    def work(connection: Connection) -> None:
+        found = recorded(connection)
+        if found and found[0] < oldest():
+            raise CommandError(f"The database is not upgraded: {behind(found)}")
+        connection.rollback()
+        command.upgrade(_config(connection), to)
+
+    _with_connection(url, work)
+
+
+def adopt(url: str) -> list[str]:
+    """What was done to a database from before 0.1.0; empty: it was done before.
+
+    Errors: CommandError for a database that is at another migration.
+    """
+    return _with_connection(url, adoption.adopt)
 
 
 def current(url: str) -> str | None:
@@ -84,7 +102,7 @@ def _differences(connection: Connection) -> list[str]:
 
 
 def _next_revision() -> str:
-    return f"{len(list((MIGRATIONS / 'versions').glob('[0-9]*.py'))) + 1:04d}"
+    return f"{int(newest()) + 1:04d}"
 
 
 def _config(connection: Connection) -> Config:
@@ -139,6 +157,10 @@ def _run(arguments: list[str]) -> int:
             return 2
         case ["upgrade", *given] if len(given) < 2:
             upgrade(_url_of(given))
+        case ["adopt", *given] if len(given) < 2:
+            url = _url_of(given)
+            done = adopt(url) or ["nothing to do"]
+            sys.stdout.write("\n".join([*done, f"the database is at {current(url)}"]) + "\n")
         case ["current", *given] if len(given) < 2:
             sys.stdout.write(f"{current(_url_of(given)) or 'never migrated'}\n")
         case ["check", *given] if len(given) < 2:

@@ -3,6 +3,7 @@ and by each process before it starts.
 
 Laws
 - Nothing here runs or loads a migration: a file's number is its revision.
+- Numbers begin at the one migration that 0.1.0 is: those of databases from before are lower.
 - A database that is ahead of the code is right for it: a release leaves what the one before it uses
   (docs/operations.md#upgrading).
 """
@@ -18,6 +19,8 @@ from sqlalchemy.exc import ProgrammingError
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 COMMAND = "mandate-wallet migrate upgrade"
+ADOPT = "mandate-wallet migrate adopt"
+LAST_BEFORE = "0070"  # of the databases from before 0.1.0
 MAY_NOT_ASK = (
     "its role may not read alembic_version: name the role that the migrations grant what it needs, "
     f"mandate_app; if it was made after them, run `{COMMAND}` as their owner "
@@ -35,6 +38,10 @@ def known() -> frozenset[str]:
 
 def newest() -> str:
     return max(known())
+
+
+def oldest() -> str:
+    return min(known())
 
 
 def recorded(connection: Connection) -> list[str]:
@@ -59,6 +66,15 @@ def behind(found: Collection[str]) -> str | None:
             "ask who wrote into alembic_version"
         )
     (one,) = found
+    if one == LAST_BEFORE:
+        return (
+            f"it is at {one}, the last migration before 0.1.0: end its processes and run `{ADOPT}`"
+        )
+    if one < oldest():
+        return (
+            f"it is at {one}, of before 0.1.0: bring it to {LAST_BEFORE} with the code of before 0.1.0, "
+            f"then end its processes and run `{ADOPT}` (docs/operations.md#from-before-010)"
+        )
     if one != newest() and one in known():
         return f"it is at {one}, this code needs {newest()}: run `{COMMAND}`"
     return None

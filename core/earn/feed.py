@@ -1,21 +1,16 @@
 """The public ledger of work: rows are added by whoever does what they say, in its transaction."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
-from datetime import datetime
-from typing import Final
+from dataclasses import asdict
 
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from core.db.copying import copy_lines, number_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.earn.rules.feed import FeedKind, FeedRow
 from core.earn.tables import EarnFeedRow
 
 __all__ = ["FeedKind", "FeedRow", "note", "note_all", "rows_before", "rows_of"]
-
-COLUMNS: Final = tuple(field.name for field in fields(FeedRow))
 
 
 def note(session: WriteSession, row: FeedRow) -> None:
@@ -25,18 +20,9 @@ def note(session: WriteSession, row: FeedRow) -> None:
 
 def note_all(session: WriteSession, rows: Iterable[FeedRow]) -> None:
     """Add rows, in their order."""
-    copy_lines(session, EarnFeedRow.__tablename__, COLUMNS, map(_line, rows))
-
-
-def _line(row: FeedRow) -> str:
-    """The cells of COLUMNS."""
-    return "\t".join(_cell(getattr(row, name)) for name in COLUMNS)
-
-
-def _cell(value: str | int | datetime | None) -> str:
-    if isinstance(value, str):
-        return text_cell(value)
-    return time_cell(value) if isinstance(value, datetime) else number_cell(value)
+    new = [asdict(row) for row in rows]
+    if new:
+        session.execute(insert(EarnFeedRow), new)
 
 
 def rows_before(

@@ -1,12 +1,10 @@
 """Indices with their days, applications for pilots, and what vaults are worth on paper."""
 
-from datetime import date, datetime
+from datetime import datetime
 
 from sqlalchemy import (
     CheckConstraint,
-    Date,
     ForeignKey,
-    ForeignKeyConstraint,
     Identity,
     Index,
     Integer,
@@ -25,11 +23,10 @@ from core.fund.rules.applications import (
     Cadence,
     FundType,
 )
-from core.fund.rules.indices import MemberExclusion
 
 
 class FundIndex(Base):
-    """An index that a file defines (core/fund/index_files). `day`: unused since 0065."""
+    """An index that a file defines (core/fund/index_files)."""
 
     __tablename__ = "fund_index"
     __table_args__ = (UniqueConstraint("key"),)
@@ -39,46 +36,6 @@ class FundIndex(Base):
     name: Mapped[str] = mapped_column(Text)
     delivery_chain: Mapped[str] = mapped_column(Text)
     registered_at: Mapped[datetime]
-    day: Mapped[date | None] = mapped_column(Date)
-
-
-class FundIndexDay(Base):
-    """Unused since 0065, as FundIndexMember: both were copied to published_day."""
-
-    __tablename__ = "fund_index_day"
-    __table_args__ = (LOG,)
-
-    index_id: Mapped[int] = mapped_column(ForeignKey("fund_index.id"), primary_key=True)
-    day: Mapped[date] = mapped_column(Date, primary_key=True)
-    delivery_chain: Mapped[str] = mapped_column(Text)
-    is_simulated: Mapped[bool]
-    at: Mapped[datetime]
-
-
-class FundIndexMember(Base):
-    """Unused since 0065."""
-
-    __tablename__ = "fund_index_member"
-    __table_args__ = (
-        ForeignKeyConstraint(
-            ["index_id", "day"], ["fund_index_day.index_id", "fund_index_day.day"]
-        ),
-        CheckConstraint(f"exclusion in {sql_list(MemberExclusion)}", name="exclusion"),
-        CheckConstraint("(exclusion is null) = (weight_e4 is not null)", name="weight_e4"),
-        CheckConstraint("(exclusion is null) = (market is not null)", name="market"),
-        LOG,
-    )
-
-    index_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    day: Mapped[date] = mapped_column(Date, primary_key=True)
-    ticker: Mapped[str] = mapped_column(Text, primary_key=True)
-    categories: Mapped[list[str]] = mapped_column(ARRAY(Text))
-    exclusion: Mapped[str | None] = mapped_column(Text)
-    market: Mapped[str | None] = mapped_column(Text)
-    weight_e4: Mapped[int | None] = mapped_column(Integer)
-    depth_usdc_e6: Mapped[int | None] = mapped_column(Uint256)
-    venues: Mapped[int] = mapped_column(Integer)
-    is_deliverable: Mapped[bool | None]
 
 
 class FundApplication(Base):

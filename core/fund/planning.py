@@ -1,35 +1,18 @@
-"""What a plan reads and writes: each is one statement, since many followers plan a signal in the minute that
-it comes.
+"""What a plan reads, in one statement, since many followers plan a signal in the minute that it comes;
+and what it writes.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Numeric,
-    Text,
-    bindparam,
-    cast,
-    exists,
-    literal,
-    select,
-    true,
-)
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import BigInteger, Connection, Text, bindparam, cast, exists, insert, select, true
 from sqlalchemy.orm import Session, aliased
 
-from core.credits.ledger.spend import spend_values, spending
-from core.credits.ledger.writer import names_of_sale
 from core.credits.queries import available_of
-from core.db.base import Timestamp
 from core.db.engine import WriteSession
-from core.db.locks import WAITED, WAITED_SQL, LockClass, waited_values
+from core.fund import queries as fund
 from core.fund.rules.frozen import FrozenRules, rules_of
 from core.fund.rules.plan import SignalPlan
 from core.fund.rules.signals import decimal_text
@@ -41,6 +24,7 @@ from core.fund.tables import (
     FundSignalSale,
     FundVault,
 )
+from core.kept import Kept
 from core.market.liquidity_views import (
     LIQUIDITY,
     MARKET,
@@ -132,80 +116,13 @@ _PLACE: Final = (
     .where(FundSignal.seq == _SEQ)
 )
 
-_KEPT: Final[Mapping[str, ColumnElement[Any]]] = {
-    "account_id": _ACCOUNT,
-    "signal_seq": _SEQ,
-    "mirror_id": bindparam("mirror_id", type_=BigInteger),
-    "disposition": bindparam("disposition", type_=Text),
-    "reason": bindparam("reason", type_=Text),
-    "notional_usdc_e6": cast(bindparam("notional_usdc_e6"), Numeric(78, 0)),
-    "mid": bindparam("mid", type_=Text),
-    "at": bindparam("now", type_=Timestamp),
-}
-_RECORD: Final = insert(FundPlan).from_select(
-    [*_KEPT, "is_charged"], select(*_KEPT.values(), literal(False))
-)
-
-# A sale that was committed while the lock was waited for is met by its key, and no row comes back:
-# nothing is read of the statement's snapshot.
-_SOLD: Final = (
-    insert(FundSignalSale)
-    .from_select(
-        ["account_id", "signal_seq", "paid_by", "price_key", "at"],
-        select(
-            _ACCOUNT,
-            _SEQ,
-            bindparam("paid_by", type_=Text),
-            bindparam("price_key", type_=Text),
-            _KEPT["at"],
-        ).select_from(WAITED),
-    )
-    .on_conflict_do_nothing()
-    .returning(FundSignalSale.signal_seq)
-    .cte("sold")
-)
-_SELL: Final = (
-    insert(FundPlan)
-    .from_select(
-        [*_KEPT, "is_charged"], select(*_KEPT.values(), exists(select(_SOLD.c.signal_seq)))
-    )
-    .returning(FundPlan.is_charged)
-)
-
-# The same with the credits that it takes, where the account has them: no row comes back otherwise.
-_SOLD_FROM_HEAD: Final = """sold as (
-    insert into fund_signal_sale (account_id, signal_seq, paid_by, price_key, at)
-    select account_id, %(seq)s::bigint, %(paid_by)s, %(price_key)s, %(now)s::timestamptz from head
-    on conflict do nothing returning signal_seq
-)"""
-_SELL_AT_ONCE: Final = f"""
-with {WAITED_SQL},
-{spending("waited", _SOLD_FROM_HEAD, "exists (select from sold)")}
-insert into fund_plan (account_id, signal_seq, mirror_id, disposition, reason, notional_usdc_e6, mid, at, is_charged)
-select account_id, %(seq)s::bigint, %(mirror_id)s::bigint, %(disposition)s, %(reason)s, %(notional_usdc_e6)s::numeric,
-       %(mid)s, %(now)s::timestamptz, exists (select from sold)
-from head returning is_charged
-"""  # noqa: S608 (of constants)
+_RULES: Final = Kept[bytes, FrozenRules](MOST_RULES)
 
 
-class _KeptRules:
-    """Rules by their hash, which says all of them: what is kept is never old."""
-
-    def __init__(self) -> None:
-        self._rules: dict[bytes, FrozenRules] = {}
-
-    def find(self, session: Session, rules_hash: bytes) -> FrozenRules:
-        found = self._rules.get(rules_hash)
-        if found is None:
-            query = select(FundRules.document).where(FundRules.rules_hash == rules_hash)
-            found = rules_of(session.scalars(query).one())
-            if len(self._rules) >= MOST_RULES:
-                self._rules.clear()
-            self._rules[rules_hash] = found
-        return found
-
-
-_RULES: Final = _KeptRules()
+def _rules_of(session: Session, rules_hash: bytes) -> FrozenRules:
+    """By their hash, which says all of them: what is kept is never old."""
+    query = select(FundRules.document).where(FundRules.rules_hash == rules_hash)
+    return _RULES.of(rules_hash, lambda: rules_of(session.scalars(query).one()))
 
 
 def place_of(
@@ -227,7 +144,7 @@ def place_of(
         at=at,
         vault_id=vault_id,
         is_paused=is_paused,
-        rules=_RULES.find(session, rules_hash),
+        rules=_rules_of(session, rules_hash),
         rules_hash=rules_hash,
         consent=_consent(*mirror),
         is_superseded=superseded,
@@ -262,55 +179,34 @@ class PlanRow:
     mid: Decimal | None
     now: datetime
 
-    @property
-    def values(self) -> dict[str, Any]:
-        reason, order = self.made.reason, self.made.order
-        return {
-            "account_id": self.account_id,
-            "seq": self.place.seq,
-            "mirror_id": self.consent.id,
-            "disposition": self.made.disposition.value,
-            "reason": None if reason is None else reason.value,
-            "notional_usdc_e6": None if order is None else order.notional_usdc_e6,
-            "mid": None if self.mid is None else decimal_text(self.mid),
-            "now": self.now,
-        }
 
-
-def record_plan(db: Connection, row: PlanRow) -> None:
-    """Of a plan that costs nothing."""
-    db.execute(_RECORD, row.values)
+def record_plan(db: Connection, row: PlanRow, *, is_charged: bool = False) -> None:
+    reason, order = row.made.reason, row.made.order
+    db.execute(
+        insert(FundPlan).values(
+            account_id=row.account_id,
+            signal_seq=row.place.seq,
+            mirror_id=row.consent.id,
+            disposition=row.made.disposition.value,
+            reason=None if reason is None else reason.value,
+            notional_usdc_e6=None if order is None else order.notional_usdc_e6,
+            mid=None if row.mid is None else decimal_text(row.mid),
+            at=row.now,
+            is_charged=is_charged,
+        )
+    )
 
 
 def sell_plan(session: WriteSession, row: PlanRow, paid_by: str, price_key: str) -> bool:
     """Record the plan, and that its signal is paid with it; False: it was paid before, by whatever
     call, and the plan costs nothing.
 
-    Whoever else sells the signal to this account waits until the transaction ends
-    (core.fund.queries).
+    Whoever else sells the signal to this account waits until the transaction ends.
     """
-    values = _sale_values(row, paid_by, price_key)
-    return bool(session.connection().scalar(_SELL, values))
-
-
-def sell_plan_at_once(
-    db: Connection,
-    row: PlanRow,
-    paid_by: str,
-    price_key: str,
-    amount: int,
-    key: str,
-    said: Mapping[str, Any],
-) -> bool | None:
-    """As `sell_plan` and the credits that it takes (core.credits.ledger), in one statement: all of it
-    or nothing. None: nothing was written, and the two decide (the account cannot pay, above all).
-    """
-    spent = spend_values(row.account_id, amount, names_of_sale(key), said, row.now)
-    values = {**spent, **_sale_values(row, paid_by, price_key)}
-    found = db.exec_driver_sql(_SELL_AT_ONCE, values).first() if amount > 0 else None
-    return None if found is None else bool(found.is_charged)
-
-
-def _sale_values(row: PlanRow, paid_by: str, price_key: str) -> dict[str, Any]:
-    lock = waited_values(LockClass.SIGNAL_SALE, (str(row.account_id), str(row.place.seq)))
-    return {**row.values, **lock, "paid_by": paid_by, "price_key": price_key}
+    account_id, seq = row.account_id, row.place.seq
+    fund.sale_lock(account_id, seq).wait(session)
+    is_sold = not fund.is_paid(session, account_id, seq)
+    if is_sold:
+        fund.record_sale(session, account_id, seq, paid_by, price_key, row.now)
+    record_plan(session.connection(), row, is_charged=is_sold)
+    return is_sold

@@ -21,8 +21,6 @@ from core.db.base import LEDGER, LOG, Base, Hash32, Uint256, sql_list
 from core.fund.pilot_tables import FundApplication as FundApplication
 from core.fund.pilot_tables import FundApplicationMove as FundApplicationMove
 from core.fund.pilot_tables import FundIndex as FundIndex
-from core.fund.pilot_tables import FundIndexDay as FundIndexDay
-from core.fund.pilot_tables import FundIndexMember as FundIndexMember
 from core.fund.pilot_tables import FundPaper as FundPaper
 from core.fund.pilot_tables import FundPaperMark as FundPaperMark
 from core.fund.pilot_tables import FundPaperPosition as FundPaperPosition

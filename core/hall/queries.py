@@ -1,6 +1,5 @@
 """All SQL of the Hall's own tables. Nothing here commits."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,7 +23,6 @@ from sqlalchemy.orm import Session
 
 from core.db.arrays import parts_of, table_of
 from core.db.base import Uint256
-from core.db.copying import NULL, bytes_cell, copy_lines, json_cell
 from core.db.engine import WriteSession
 from core.hall.rules.days import Day
 from core.hall.rules.path import Path
@@ -40,26 +38,6 @@ from core.hall.tables import (
     HallPast,
 )
 
-DAYS: Final = (
-    "mandate_id",
-    "day",
-    "owner_id",
-    "flow_usdc_e6",
-    "result_usdc_e6",
-    "capital_usdc_e6",
-    "least_usdc_e6",
-    "worth_usdc_e6",
-    "growth",
-    "high",
-    "low",
-    "kept",
-    "trades",
-    "sides",
-    "said_trades",
-    "said_result_usdc_e6",
-    "said_fees_usdc_e6",
-)
-PASTS: Final = ("mandate_id", "day", "funded", "windows", "together", "worth_usdc_e6")
 AGENTS_AT_A_TIME: Final = 5_000
 
 
@@ -124,7 +102,9 @@ def drop_days_at(session: WriteSession, days: Mapping[int, date]) -> None:
 
 def add_days(session: WriteSession, days: Sequence[tuple[int, int, Day]]) -> None:
     """(mandate id, owner id, day); none of them is there."""
-    copy_lines(session, "hall_day", DAYS, (_line(*one) for one in days))
+    if not days:
+        return
+    session.execute(insert(HallDay), [_row_of(*one) for one in days])
     _drop_pasts(session, [(mandate_id, day.day) for mandate_id, _, day in days])
 
 
@@ -143,29 +123,27 @@ def _drop_pasts(session: WriteSession, changed: Sequence[tuple[int, date]]) -> N
     session.execute(delete(HallPast).where(has_it).execution_options(synchronize_session=False))
 
 
-def _line(mandate_id: int, owner_id: int, day: Day) -> str:
+def _row_of(mandate_id: int, owner_id: int, day: Day) -> dict[str, Any]:
     path = day.path
-    return "\t".join(
-        (
-            str(mandate_id),
-            day.day.isoformat(),
-            str(owner_id),
-            str(day.flow_usdc_e6),
-            str(day.result_usdc_e6),
-            str(day.capital_usdc_e6),
-            str(day.least_usdc_e6),
-            str(day.worth_usdc_e6),
-            str(path.growth),
-            str(path.high),
-            str(path.low),
-            str(path.kept),
-            str(day.trades),
-            json_cell(json.dumps(day.sides)) if day.sides else NULL,
-            str(day.said_trades),
-            str(day.said_result_usdc_e6),
-            str(day.said_fees_usdc_e6),
-        )
-    )
+    return {
+        "mandate_id": mandate_id,
+        "day": day.day,
+        "owner_id": owner_id,
+        "flow_usdc_e6": day.flow_usdc_e6,
+        "result_usdc_e6": day.result_usdc_e6,
+        "capital_usdc_e6": day.capital_usdc_e6,
+        "least_usdc_e6": day.least_usdc_e6,
+        "worth_usdc_e6": day.worth_usdc_e6,
+        "growth": path.growth,
+        "high": path.high,
+        "low": path.low,
+        "kept": path.kept,
+        "trades": day.trades,
+        "sides": day.sides or None,
+        "said_trades": day.said_trades,
+        "said_result_usdc_e6": day.said_result_usdc_e6,
+        "said_fees_usdc_e6": day.said_fees_usdc_e6,
+    }
 
 
 def day_of(row: HallDay | Row[Any]) -> Day:
@@ -335,21 +313,19 @@ def save_pasts(session: WriteSession, pasts: Sequence[KeptPast], day: date) -> N
         .where(HallPast.mandate_id.in_(ids))
         .execution_options(synchronize_session=False)
     )
-    copy_lines(session, "hall_past", PASTS, (_past_line(one, day) for one in pasts))
-
-
-def _past_line(kept: KeptPast, day: date) -> str:
-    past = kept.past
-    return "\t".join(
-        (
-            str(kept.mandate_id),
-            day.isoformat(),
-            bytes_cell(kept.funded),
-            json.dumps([past.windows[name] for name in WINDOWS]),
-            json.dumps([kept.together[name] for name in WINDOWS]),
-            str(past.worth),
-        )
-    )
+    rows = [
+        {
+            "mandate_id": one.mandate_id,
+            "day": day,
+            "funded": one.funded,
+            "windows": [one.past.windows[name] for name in WINDOWS],
+            "together": [one.together[name] for name in WINDOWS],
+            "worth_usdc_e6": one.past.worth,
+        }
+        for one in pasts
+    ]
+    if rows:
+        session.execute(insert(HallPast), rows)
 
 
 # Agents

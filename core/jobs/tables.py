@@ -33,5 +33,4 @@ class JobRun(Base):
     # why it failed or was skipped, one short sentence
     error: Mapped[str | None] = mapped_column(Text)
     did: Mapped[dict[str, Any]] = mapped_column(JSONB)  # what it did, in few words and numbers
-    epoch: Mapped[int] = mapped_column(default=0)  # of leaders, which slow jobs had before locks
     holder: Mapped[str] = mapped_column(Text)

@@ -35,7 +35,7 @@ from core.chain.blocks import TransactionReceipt
 from core.db.engine import WriteSession
 from core.db.refused import refused_state
 from core.hexes import address_of, bytes_of, hex_of
-from core.keeper.rules import PENDING, IntentState, Purse, TxState
+from core.keeper.rules import IntentState, Purse, TxState
 from core.keeper.tables import LIVE_STATES, KeeperEnded, KeeperIntent, KeeperTx, VaultMark
 from core.money import UsdcE6
 
@@ -316,19 +316,6 @@ def attempts_of(session: Session, intent_ids: Collection[int]) -> list[Tx]:
     return [_tx(row) for row in session.scalars(query.order_by(KeeperTx.id))]
 
 
-def pending_beside(
-    session: Session, accounts: Collection[str], intent_ids: Collection[int]
-) -> list[Tx]:
-    """Attempts of these accounts that pend for other intents than these: another loop of the
-    process sent them.
-    """
-    pending = select(KeeperIntent.id).where(
-        LIVE, KeeperIntent.state.in_(PENDING), KeeperIntent.id.not_in(intent_ids)
-    )
-    ids = session.scalars(pending).all()
-    return [tx for tx in attempts_of(session, ids) if tx.signer in accounts] if ids else []
-
-
 def add_tx(session: WriteSession, tx: NewTx, now: datetime, state: TxState = TxState.SIGNED) -> Tx:
     """Store signed bytes; with BROADCAST what was sent already.
 
@@ -438,25 +425,3 @@ def forget_ended(session: WriteSession, chain_id: int, vaults: Collection[str]) 
             KeeperEnded.chain_id == chain_id, KeeperEnded.vault.in_(map(bytes_of, vaults))
         )
     )
-
-
-def ended_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
-    """How those of these vaults ended that are watched no more."""
-    query = select(KeeperEnded.vault, KeeperEnded.status).where(KeeperEnded.chain_id == chain_id)
-    return {
-        address_of(vault): status
-        for vault, status in session.execute(
-            query.where(KeeperEnded.vault.in_(map(bytes_of, vaults)))
-        )
-    }
-
-
-def some_ended(session: Session, chain_id: int, after: str, limit: int) -> list[str]:
-    """Vaults that are watched no more, in the order of their addresses, after this one."""
-    query = select(KeeperEnded.vault).where(
-        KeeperEnded.chain_id == chain_id, KeeperEnded.vault > bytes_of(after)
-    )
-    return [
-        address_of(vault)
-        for vault in session.scalars(query.order_by(KeeperEnded.vault).limit(limit))
-    ]

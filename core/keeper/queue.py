@@ -37,14 +37,12 @@ MOST_DOUBLED = 5  # 1, 2, 4 ... 32 minutes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxRequest:
-    """A row of the outbox. `data` None: the keeper builds it, by kind."""
+    """A row of the outbox, whose call data the keeper builds, by kind."""
 
     id: int
     chain_id: int
     kind: str
-    role: str
     to: str
-    data: bytes | None
     reason: dict[str, Any]
 
 
@@ -346,9 +344,7 @@ def _request(row: Outbox) -> OutboxRequest:
         id=row.id,
         chain_id=row.chain_id,
         kind=row.kind,
-        role=row.role,
         to=to_checksum_address(row.to),
-        data=row.data,
         reason=row.reason,
     )
 

@@ -27,9 +27,8 @@ from core.keeper.tables import KeeperIntent, KeeperTx, Outbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRequest:
-    """`to` is an address, `role` whose key signs; `reason` is JSON without secrets.
-
-    `data` None: the keeper builds it, by kind.
+    """`to` is an address, `role` whose key signs; `reason` is JSON without secrets. Its call data is
+    built by the keeper, by kind.
     """
 
     key: str
@@ -37,7 +36,6 @@ class NewRequest:
     kind: str
     role: str
     to: str
-    data: bytes | None
     reason: dict[str, Any]
     purse: str = Purse.CUSTODY
     most_wei: int | None = None  # that it may ever cost; None: what the day's budget has
@@ -73,7 +71,6 @@ def ask(
         "kind": request.kind,
         "role": request.role,
         "to": bytes.fromhex(request.to[2:]),
-        "data": request.data,
         "reason": request.reason,
         "created_at": now,
     }

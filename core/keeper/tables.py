@@ -38,7 +38,7 @@ class Outbox(Base):
     kind: Mapped[str] = mapped_column(Text)  # custodial_transfer, sponsored_buy
     role: Mapped[str] = mapped_column(Text)  # whose key signs
     to: Mapped[bytes] = mapped_column(BYTEA)
-    # null: the keeper builds it, by kind (keeper/outbox_kinds.py)
+    # null: the keeper builds it, by kind (keeper/outbox_kinds.py); others are of earlier versions
     data: Mapped[bytes | None] = mapped_column(BYTEA)
     reason: Mapped[dict[str, Any]]  # what it is for, without secrets
     created_at: Mapped[datetime]

@@ -32,7 +32,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from core.blocks.queries import not_orphaned
 from core.blocks.tables import ChainBlock, Vault
 from core.errors import InvalidNumberError
 from core.hexes import address_of, bytes_of
@@ -46,6 +45,8 @@ from core.money import UnixSeconds, UsdcE6, usdc_e6_from_text
 from core.quarantine.queries import MANDATE, is_held
 
 SETTLE_GRACE = timedelta(seconds=SETTLE_GRACE_S)
+RESTS = timedelta(hours=1)  # a ledger that ended, before its vault is watched no more
+SIGNED = ("budget_usdc_e6", "ends_at", "stop_floor_bps")  # columns of terms
 A_FEW_AT_A_TIME = {
     "yield_per": 5_000
 }  # the rows of 100,000 vaults take more memory than the vaults
@@ -78,10 +79,10 @@ class WatchedVault:
     ends_at: UnixSeconds | None
     last_sent: Mark | None  # newest mark that is under way or on chain
     last_written: SourcedMark | None  # newest row of vault_mark
-    # of the signed terms; None when the mandate's terms are no longer those of the vault
-    floor_usdc_e6: UsdcE6 | None
+    floor_usdc_e6: UsdcE6 | None  # of the signed terms
     is_recorded_at_work: bool  # the record has the mandate as working: its vault was funded
     lacks_mark: LacksMark | None = None
+    recorded_end: str | None = None  # how the record has had it end for RESTS, until that is noted
 
 
 def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[WatchedVault]:
@@ -89,8 +90,9 @@ def watched_vaults(session: Session, chain_id: int, now: datetime) -> list[Watch
     then those of replaced terms; with what was last sent and
     written.
 
-    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end,
-    and those whose creating block was orphaned; one whose block is no longer kept is not.
+    Left out are those that ended (`add_ended`), but for a stopped one in the grace after its end and
+    one that works after all by the record; and those whose creating block was orphaned; one whose
+    block is no longer kept is not.
     """
     of_mandates = _watched(session, Mandate, chain_id, now)
     return of_mandates + _watched(session, ReplacedTerms, chain_id, now)
@@ -103,19 +105,20 @@ def _watched(
     now: datetime,
 ) -> list[WatchedVault]:
     """The vaults of mandates, or those of terms that mandates no longer have."""
-    times = {"now": now, "grace_since": now - SETTLE_GRACE}
+    times = {"now": now, "grace_since": now - SETTLE_GRACE, "rests_since": now - RESTS}
     return [
         WatchedVault(
             address_of(row[0]),
             row[1],
-            UsdcE6(int(row[2])),
-            row[3],
+            UsdcE6(int(row[3])),
+            row[2],
             None if row[4] is None else UnixSeconds(int(row[4].timestamp())),
-            _sent_mark(*row[7:10]),
-            _written_mark(*row[11:15]),
-            _floor(int(row[2]), row[5]) if row[6] else None,
-            row[-2],
-            None if row[-1] is None else LacksMark(row[-1]),
+            _sent_mark(*row[6:9]),
+            _written_mark(*row[10:14]),
+            _floor(int(row[3]), row[5]),
+            row[-3],
+            None if row[-2] is None else LacksMark(row[-2]),
+            row[-1],
         )
         for row in session.execute(
             _watched_rows(terms, chain_id), times, execution_options=A_FEW_AT_A_TIME
@@ -144,36 +147,31 @@ def _watched_rows(
         ChainBlock.canonical.is_(False),
     )
     sent, written = _last_sent(), _last_written()
-    has_its_terms: ColumnElement[bool] = true()
     is_at_work: ColumnElement[bool] = false()
     lacks_mark: ColumnElement[Any] = null()
+    recorded_end: ColumnElement[Any] = null()
+    columns = tuple(getattr(terms, name) for name in SIGNED)
     if terms is ReplacedTerms:
         of_them = and_(ReplacedTerms.digest == Vault.terms_digest, Vault.is_of_replaced_terms)
         issued = join(
             join(Vault, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id
         )
     else:
-        has_its_terms, is_at_work = (
-            Mandate.terms_digest == Vault.terms_digest,
-            Mandate.status == Status.WORKING,
-        )
-        lacks_mark = _lacks_mark(sent)
+        is_at_work = Mandate.status == Status.WORKING
+        lacks_mark, recorded_end = _lacks_mark(sent), _recorded_end()
+        old = _terms_before()
+        columns = tuple(func.coalesce(old.c[name], getattr(Mandate, name)) for name in SIGNED)
         issued = join(Vault, Mandate, Mandate.id == Vault.mandate_id).join(
             MandateHead, MandateHead.mandate_id == Mandate.id, isouter=True
         )
+        issued = issued.join(old, true(), isouter=True)
     return (
-        select(
-            Vault.address,
-            Mandate.public_id,
-            terms.budget_usdc_e6,
-            Vault.created_at,
-            terms.ends_at,
-        )
-        .add_columns(terms.stop_floor_bps, has_its_terms, sent, written, is_at_work, lacks_mark)
+        select(Vault.address, Mandate.public_id, Vault.created_at, *columns)
+        .add_columns(sent, written, is_at_work, lacks_mark, recorded_end)
         .select_from(issued)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
+        .where(Vault.chain_id == chain_id, or_(~ended, is_at_work), ~orphaned)
         .order_by(Vault.created_number, Vault.address)
     )
 
@@ -202,6 +200,28 @@ def _lacks_mark(sent: Any) -> ColumnElement[str | None]:
         (is_over, LacksMark.OVER),
         (sent.c.created_at.is_(None), LacksMark.FIRST),
     )
+
+
+def _terms_before() -> Any:
+    """Those that a vault was made of, where its mandate's were written again at the same moment."""
+    before = select(*(getattr(ReplacedTerms, name) for name in SIGNED)).where(
+        ReplacedTerms.digest == Vault.terms_digest, Mandate.terms_digest != Vault.terms_digest
+    )
+    return before.limit(1).lateral("before")
+
+
+def _recorded_end() -> ColumnElement[str | None]:
+    """Nothing of a ledger that lacks facts."""
+    is_noted = exists().where(
+        KeeperEnded.chain_id == Vault.chain_id,
+        KeeperEnded.vault == Vault.address,
+        KeeperEnded.status == MandateHead.status,
+    )
+    has_rested = and_(
+        MandateHead.status.in_(CLOSED), MandateHead.updated_at <= bindparam("rests_since")
+    )
+    is_whole = ~is_held(MANDATE, Vault.mandate_id)
+    return case((and_(has_rested, is_whole, ~is_noted), MandateHead.status))
 
 
 def _is_since(sent: Any, at: ColumnElement[Any] | Any) -> ColumnElement[bool]:
@@ -306,32 +326,3 @@ def _written_mark(
 
 def _usdc(value: Decimal | None) -> UsdcE6 | None:
     return None if value is None else UsdcE6(int(value))
-
-
-SHORT = "short"  # what a ledger that lacks facts says of its vault
-
-
-def recorded_statuses(session: Session, chain_id: int, vaults: Collection[str]) -> dict[str, str]:
-    """What the ledgers of the vaults' mandates say, by vault: `stopped` and `settled` mean that the
-    indexer saw the event; SHORT: the ledger lacks facts, or the vault is of terms that its mandate
-    no longer has and no ledger is of it, so that the chain alone can say.
-    """
-    wanted = [bytes_of(vault) for vault in vaults]
-    if not wanted:
-        return {}
-    query = select(
-        Vault.address,
-        MandateHead.status,
-        or_(is_held(MANDATE, Vault.mandate_id), Vault.mandate_id.is_(None)),
-    )
-    query = query.outerjoin(MandateHead, MandateHead.mandate_id == Vault.mandate_id)
-    query = query.where(or_(MandateHead.mandate_id.is_not(None), Vault.mandate_id.is_(None)))
-    query = query.where(
-        Vault.chain_id == chain_id,
-        Vault.address.in_(wanted),
-        not_orphaned(Vault.chain_id, Vault.created_block_hash),
-    )
-    return {
-        address_of(address): SHORT if short else status
-        for address, status, short in session.execute(query)
-    }

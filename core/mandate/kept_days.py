@@ -15,7 +15,7 @@ from core.kept import Kept
 from core.mandate import rows as mandate_rows
 from core.mandate.rules.ledger import LedgerRow, MandateFacts
 from core.mandate.rules.limits import SpendWindow
-from core.mandate.rules.outflows import Outflow, RowOutflow, outflows_of, taken_by
+from core.mandate.rules.outflows import Outflow, outflows_of, taken_by
 from core.mandate.rules.statement import DAY, NO_TALLY, WeekTally
 from core.mandate.rules.weeks import IsoWeek
 from core.mandate.tables import MandateHead
@@ -49,7 +49,7 @@ class _Kept:
     seq: int
     row_hash: bytes
     since: int
-    taken: tuple[RowOutflow, ...]
+    taken: tuple[Outflow, ...]
     day: DayOutflows
     begins_from: int
     begins_until: int
@@ -101,7 +101,7 @@ def _read(session: Session, head: MandateHead, facts: MandateFacts, start: int) 
     return _made(head, since, taken, start)
 
 
-def _made(head: MandateHead, since: int, taken: tuple[RowOutflow, ...], start: int) -> _Kept:
+def _made(head: MandateHead, since: int, taken: tuple[Outflow, ...], start: int) -> _Kept:
     kept = _Kept(head.seq, head.row_hash, since, taken, DayOutflows(), start, start)
     return _beginning(kept, start)
 

@@ -2,13 +2,12 @@
 for each who looks at it.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from core.kept import Kept
+from core.kept import KeptNewest
 
 MOST_BYTES: Final = 15_000_000  # of all pages that are kept, as JSON; a step's note may be long
 _PAGE_BYTES: Final = 1_000
@@ -26,16 +25,13 @@ class StepsPage:
 
 @dataclass(frozen=True, slots=True)
 class PlaceOfSteps:
-    """`before`: the place below which the page is; None: the newest page. `version`: of all that the
-    page is made of.
-    """
+    """`before`: the place below which the page is; None: the newest page."""
 
     mandate_id: int
     before: int | None
     limit: int
-    version: Hashable
 
 
-class KeptSteps(Kept[PlaceOfSteps, StepsPage]):
+class KeptSteps(KeptNewest[PlaceOfSteps, StepsPage]):
     def __init__(self, most: int = MOST_BYTES) -> None:
-        super().__init__(most, lambda page: _PAGE_BYTES + len(msgspec.json.encode(page.steps)))
+        super().__init__(most, lambda of: _PAGE_BYTES + len(msgspec.json.encode(of[1].steps)))

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.state import MandateState
 from core.quarantine.queries import MANDATE
-from core.quarantine.readings import Reading
+from core.quarantine.rules import Reading
 from core.quarantine.views.held import shorts_of
 
 

@@ -38,7 +38,7 @@ OF_A_RUN = text(
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """`is_whole` false: older actions were left out. `data_issue`: as in core.quarantine.readings,
+    """`is_whole` false: older actions were left out. `data_issue`: as in core.quarantine.rules,
     of the first of its ledgers that is short.
     """
 

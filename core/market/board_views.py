@@ -122,6 +122,8 @@ _WARNINGS: Final = (
 _PLACED: Final = (*_VERSION, _WARNINGS)
 _PLACE: Final[tuple[Any, ...]] = (MarketListingState.listing_id, MarketListingState.order_usd)
 SELECTIVE: Final = 3  # characters
+WATCHLIST_PERCENT: Final = 5
+MOST_PERCENT: Final = 50
 
 
 def board_page(

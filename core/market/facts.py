@@ -16,7 +16,6 @@ class DataSource(StrEnum):
     """Where a value comes from; simulated data says so wherever it is shown."""
 
     LIVE = "live"
-    REPLAY = "replay"
     SIMULATED = "simulated"
 
 
@@ -127,31 +126,6 @@ class VenueNotice:
     url: str | None
     published_at: datetime
     effective_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class BookMeasures:
-    """One book, measured. Depth in US dollars within 0.5, 1 and 2 % of the mid, per side; slip: what
-    buying or selling for 1,000 or 10,000 dollars costs against the mid; None: the book ends before.
-    `usd_per_quote` and `fx_source`: how the quote was turned into dollars (`usd` itself: 1, "par").
-    """
-
-    mid: float
-    spread_bps: float
-    bid_05_usd: float
-    ask_05_usd: float
-    bid_1_usd: float
-    ask_1_usd: float
-    bid_2_usd: float
-    ask_2_usd: float
-    slip_buy_1k_bps: float | None
-    slip_sell_1k_bps: float | None
-    slip_buy_10k_bps: float | None
-    slip_sell_10k_bps: float | None
-    imbalance: float
-    usd_per_quote: float
-    fx_source: str
-    is_truncated: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Gaps between venues, as they were seen last: the current ones, what changed of them, episodes.
-Nothing here commits.
+"""Gaps between venues, as they were seen last: the current ones, spreads of three venues and more,
+what changed of them (the reel), episodes. Nothing here commits.
 """
 
 from collections import Counter
@@ -14,8 +14,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.market.rules.arbitrage import ArbPair, ArbSnapshot
-from core.market.rules.reel import GAP_BPS, GapEpisode, GapObservation, is_told, step_episode
+from core.market.rules.arbitrage import (
+    EPISODE_BPS,
+    ArbPair,
+    ArbSnapshot,
+    episode_end,
+    is_told,
+)
 from core.market.tables import (
     MarketAssetGapHour,
     MarketGap,
@@ -54,11 +59,10 @@ def write(
     """All gaps that there are now; those that are not among them are over. How many changed."""
     old = {(one.buy_id, one.sell_id): one for one in session.scalars(select(MarketGap))}
     new = {(one.buy_id, one.sell_id): one for one in gaps}
-    changes = [
-        _change(one, old.get(key)) for key, one in new.items() if _is_news(one, old.get(key))
-    ]
+    told = [_change(one, old.get(key)) for key, one in new.items()]
+    changes = [one | {"at": now} for one in told if one is not None]
     if changes:
-        session.execute(plain_insert(MarketGapChange), [one | {"at": now} for one in changes])
+        session.execute(plain_insert(MarketGapChange), changes)
     _replace_gaps(session, old, new, now)
     _step_episodes(session, new, now)
     _count_hour(session, gaps, now)
@@ -80,20 +84,20 @@ def prune(session: WriteSession, now: datetime) -> int:
     return gone
 
 
-def _change(one: SeenGap, was: MarketGap | None) -> dict[str, Any]:
+def _change(one: SeenGap, was: MarketGap | None) -> dict[str, Any] | None:
+    """A row of the reel; None: it is not told."""
+    was_bps, was_actionable = (None, False) if was is None else (was.gross_bps, was.is_actionable)
+    if not is_told(was_bps, was_actionable, one.pair):
+        return None
     return {
         "asset_id": one.asset_id,
         "token": one.token,
         "buy_exchange": one.pair.buy_at,
         "sell_exchange": one.pair.sell_at,
         "gross_bps": one.pair.gross_bps,
-        "was_bps": None if was is None else was.gross_bps,
+        "was_bps": was_bps,
         "net_1k_bps": one.pair.net_bps[0],
     }
-
-
-def _is_news(one: SeenGap, was: MarketGap | None) -> bool:
-    return was is None or is_told(was.gross_bps, was.is_actionable, one.pair)
 
 
 def _replace_gaps(
@@ -143,31 +147,23 @@ def _step_episodes(
     session: WriteSession, new: Mapping[tuple[int, int], SeenGap], now: datetime
 ) -> None:
     """Actionable gaps begin and go on; one that was seen at or below for five minutes is over."""
-    going = {
-        (one.buy_id, one.sell_id): one
-        for one in session.scalars(
-            select(MarketGapEpisode).where(MarketGapEpisode.ended_at.is_(None))
-        )
+    open_ones = select(MarketGapEpisode).where(MarketGapEpisode.ended_at.is_(None))
+    going = {(one.buy_id, one.sell_id): one for one in session.scalars(open_ones)}
+    above = {
+        key
+        for key, one in new.items()
+        if one.pair.is_actionable and one.pair.gross_bps > EPISODE_BPS
     }
-    for key in {*going, *(k for k, one in new.items() if one.pair.is_actionable)}:
-        seen, row = new.get(key), going.get(key)
-        is_up = seen is not None and seen.pair.is_actionable
-        gross = seen.pair.gross_bps if seen is not None and is_up else 0.0
-        before = (
-            None
-            if row is None
-            else GapEpisode(row.began_at, row.last_at, row.best_net_1k_bps, True, None)
-        )
-        step = step_episode(before, GapObservation(now, gross, is_up))
-        if row is not None and step.ended is not None:
-            row.ended_at = step.ended.ended_at
-        if row is not None and step.ended is None and step.going is not None:
-            row.last_at = step.going.last_above_at
-        if seen is not None and step.going is not None and (row is None or step.ended is not None):
-            session.flush()
-            session.add(_episode(seen, now))
-        elif row is not None and seen is not None and seen.pair.net_bps[0] is not None:
-            row.best_net_1k_bps = max(row.best_net_1k_bps, seen.pair.net_bps[0])
+    for key in {*going, *above}:
+        row, net_bps = going.get(key), new[key].pair.net_bps[0] if key in new else None
+        if row is not None and (over_at := episode_end(row.last_at, now)) is not None:
+            row.ended_at, row = over_at, None
+            session.flush()  # before the pair begins another
+        if row is None and key in above:
+            session.add(_episode(new[key], now))
+        elif row is not None:
+            row.last_at = now if key in above else row.last_at
+            row.best_net_1k_bps = max(row.best_net_1k_bps, net_bps or row.best_net_1k_bps)
     session.flush()
 
 
@@ -190,7 +186,7 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
 
 def _count_hour(session: WriteSession, gaps: Iterable[SeenGap], now: datetime) -> None:
     """Looks at gaps above 25 bps, of all assets and of each."""
-    wide = [one for one in gaps if one.pair.gross_bps > GAP_BPS]
+    wide = [one for one in gaps if one.pair.gross_bps > EPISODE_BPS]
     if not wide:
         return
     hour = now.replace(minute=0, second=0, microsecond=0)
@@ -267,3 +263,34 @@ def figures(session: Session, now: datetime) -> GapFigures:
         )
     ).one()
     return GapFigures(int(hits or 0), float(actionable / looks) if looks else None)
+
+
+def current(
+    session: Session, *, limit: int, asset_id: int | None = None, is_actionable: bool = False
+) -> Sequence[MarketGap]:
+    """The best first, unknown ones last; of an asset, or those alone that are actionable."""
+    query = select(MarketGap)
+    if asset_id is not None:
+        query = query.where(MarketGap.asset_id == asset_id)
+    if is_actionable:
+        query = query.where(MarketGap.is_actionable)
+    ordered = query.order_by(
+        MarketGap.net_1k_bps.desc().nulls_last(), MarketGap.buy_id, MarketGap.sell_id
+    )
+    return session.scalars(ordered.limit(limit)).all()
+
+
+def spreads(session: Session, limit: int) -> Sequence[MarketSpread]:
+    """The most profitable first, unknown ones last."""
+    query = select(MarketSpread).order_by(
+        MarketSpread.profit_usd.desc().nulls_last(), MarketSpread.asset_id
+    )
+    return session.scalars(query.limit(limit)).all()
+
+
+def reel(session: Session, before: int | None, limit: int) -> Sequence[MarketGapChange]:
+    """Changes, the newest first; `before`: an id, exclusive."""
+    query = select(MarketGapChange)
+    if before is not None:
+        query = query.where(MarketGapChange.id < before)
+    return session.scalars(query.order_by(MarketGapChange.id.desc()).limit(limit)).all()

@@ -13,17 +13,12 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market import copying, states
-from core.market.history import PARTS
 from core.market.rules import grade
-from core.market.rules.grade import GRADE_VERSION, LETTERS, GradeColumns, GradeInputs
+from core.market.rules.grade import GRADE_VERSION, LETTERS, GradeColumns
 from core.market.tables import MarketGrade
 
 DAY: Final = timedelta(hours=24)
-INPUTS: Final = (
-    *("depth_usd", "spread_bps", "slip_10k_bps", "volume_24h_usd", "volume_30d_mean_usd"),
-    *("uptime", "hours", "coverage"),
-)
-
+PARTS: Final = ("part_depth", "part_spread", "part_slippage", "part_volume", "part_uptime")
 # A side that ends before 10,000 dollars is dearer than any figure.
 _WINDOWS: Final = text("""
 with looks as (
@@ -165,13 +160,7 @@ def graded(rows: Sequence[Row[Any]], hour: datetime) -> GradedHour:
     body: dict[str, copying.CopyColumn] = {
         "listing_id": copying.integers(ids),
         "hour": copying.times(np.full(len(ids), copying.unix_us(hour))),
-        "letter": copying.CopyColumn(
-            after.letter.astype(np.int64), is_none, tuple(one.encode() for one in LETTERS)
-        ),
-        "score": copying.floats(score),
-        **{name: copying.floats(parts[:, at]) for at, name in enumerate(PARTS)},
-        "is_provisional": copying.flags(scored.is_provisional),
-        "version": copying.same_word(GRADE_VERSION, len(ids)),
+        **grade_columns(after.letter, score, parts, scored.is_provisional),
     }
     shown: dict[str, Any] = {
         "ids": ids.tolist(),
@@ -179,11 +168,32 @@ def graded(rows: Sequence[Row[Any]], hour: datetime) -> GradedHour:
         "streak": after.streak.astype(int).tolist(),
         "score": _optional(score),
         "provisional": scored.is_provisional.tolist(),
-        "gates": [",".join(_gates(inputs, at, bool(cut))) for at, cut in enumerate(truncated)],
+        "gates": [
+            ",".join(scored.gates_at(at)) if hours else ""
+            for at, hours in enumerate(inputs["hours"])
+        ],
         **{name: _optional(parts[:, at]) for at, name in enumerate(PARTS)},
         **{name: _optional(column) for name, column in inputs.items()},
     }
     return GradedHour(body, shown)
+
+
+def grade_columns(
+    letter: np.ndarray[Any, np.dtype[np.int8]],
+    score: np.ndarray[Any, np.dtype[np.float64]],
+    parts: np.ndarray[Any, np.dtype[np.float64]],
+    is_provisional: np.ndarray[Any, np.dtype[np.bool_]],
+) -> dict[str, copying.CopyColumn]:
+    """Of `grade_hour`, but for listing and hour. `letter`: places in LETTERS, -1: none."""
+    return {
+        "letter": copying.CopyColumn(
+            letter.astype(np.int64), letter < 0, tuple(one.encode() for one in LETTERS)
+        ),
+        "score": copying.floats(score),
+        **{name: copying.floats(parts[:, at]) for at, name in enumerate(PARTS)},
+        "is_provisional": copying.flags(is_provisional),
+        "version": copying.words([GRADE_VERSION] * len(letter)),
+    }
 
 
 def write(session: WriteSession, graded: GradedHour, hour: datetime, now: datetime) -> None:
@@ -235,19 +245,8 @@ def _inputs(
     }
 
 
-def _gates(inputs: Mapping[str, Any], at: int, is_truncated: bool) -> list[str]:
-    values = {name: _known(inputs[name][at]) for name in INPUTS}
-    if not values["hours"]:
-        return []
-    return [str(one) for one in grade.gates_of(GradeInputs(**values, is_truncated=is_truncated))]  # type: ignore[arg-type]  # known where the rule needs it
-
-
 def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
-
-
-def _known(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _optional(values: Any) -> list[float | None]:

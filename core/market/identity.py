@@ -14,7 +14,14 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.market.facts import NetworkStatus
 from core.market.networks import network_status
-from core.market.rules.identity import Coin, Identities, TickerIdentity, identify
+from core.market.rules.identity import (
+    Coin,
+    Identities,
+    IdentityGroup,
+    KeyLink,
+    TickerIdentity,
+    identify,
+)
 from core.market.rules.transfer import token_transfer
 from core.market.tables import (
     MarketAssetState,
@@ -172,43 +179,19 @@ def _asset_row(graph: CoinGraph, token: str, coins: list[ListedCoin]) -> dict[st
         "identity": None if found is None else str(found.verdict),
         "transfer": str(token_transfer(statuses)),
         "contracts": [] if found is None else _contracts(found),
-        "groups": []
-        if found is None
-        else [asdict(group) for group in map(_group, found.groups[:MOST_GROUPS_SHOWN])],
-        "links": [] if found is None else [asdict(link) for link in map(_link, found.links)],
+        "groups": [] if found is None else list(map(_group, found.groups[:MOST_GROUPS_SHOWN])),
+        "links": [] if found is None else list(map(_link, found.links)),
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownGroup:
-    id: str
-    coins: list[str]
+def _group(group: IdentityGroup) -> dict[str, Any]:
+    coins = [f"{coin.exchange}:{coin.native_base}" for coin in group.coins[:MOST_COINS_SHOWN]]
+    return {"id": ":".join(group.id), "coins": coins}
 
 
-@dataclass(frozen=True, slots=True)
-class ShownLink:
-    one: str
-    other: str
-    exchanges: list[str]
-    is_weak: bool
-    is_refused: bool
-
-
-def _group(group: Any) -> ShownGroup:
-    return ShownGroup(
-        ":".join(group.id),
-        [f"{c.exchange}:{c.native_base}" for c in group.coins[:MOST_COINS_SHOWN]],
-    )
-
-
-def _link(link: Any) -> ShownLink:
-    return ShownLink(
-        ":".join(link.one),
-        ":".join(link.other),
-        list(link.exchanges),
-        link.is_weak,
-        link.is_refused,
-    )
+def _link(link: KeyLink) -> dict[str, Any]:
+    ends = {"one": ":".join(link.one), "other": ":".join(link.other)}
+    return asdict(link) | ends | {"exchanges": list(link.exchanges)}
 
 
 def _contracts(found: TickerIdentity) -> list[dict[str, Any]]:

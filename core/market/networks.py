@@ -8,7 +8,7 @@ Laws
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -50,7 +50,7 @@ def learn_networks(
         return NetworksLearned(0, 0, is_partial=True)
     rows, events = list[dict[str, Any]](), list[dict[str, Any]]()
     untold = {
-        key: _untold(was)
+        key: replace(network_status(was), can_deposit=None, can_withdraw=None, withdraw_fee=None)
         for key, was in old.items()
         if key not in new and key[0] in assets and (was.can_deposit, was.can_withdraw) != _UNKNOWN
     }
@@ -68,11 +68,6 @@ def learn_networks(
         locks.own(IN_ORDER).wait(session)  # ids are committed in their order (docs/feeds.md)
         session.execute(insert(MarketTransferEvent), events)
     return NetworksLearned(len(rows), len(events), is_partial=False)
-
-
-def _untold(was: MarketNetwork) -> NetworkStatus:
-    known = network_status(was)
-    return replace(known, can_deposit=None, can_withdraw=None, withdraw_fee=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,16 +93,7 @@ def add_past(session: WriteSession, rows: Sequence[PastTransfer]) -> int:
 
 
 def network_status(row: MarketNetwork) -> NetworkStatus:
-    return NetworkStatus(
-        exchange=row.exchange,
-        native_base=row.native_base,
-        chain=row.chain,
-        can_deposit=row.can_deposit,
-        can_withdraw=row.can_withdraw,
-        contract=row.contract,
-        is_native=row.is_native,
-        withdraw_fee=row.withdraw_fee,
-    )
+    return NetworkStatus(**{one.name: getattr(row, one.name) for one in fields(NetworkStatus)})
 
 
 def _network_row(
@@ -121,16 +107,8 @@ def _network_row(
         one.can_deposit,
         one.can_withdraw,
     )
-    return {
-        "exchange": one.exchange,
-        "native_base": one.native_base,
-        "chain": one.chain,
+    return asdict(one) | {
         "asset_id": asset_id,
-        "can_deposit": one.can_deposit,
-        "can_withdraw": one.can_withdraw,
-        "contract": one.contract,
-        "is_native": one.is_native,
-        "withdraw_fee": one.withdraw_fee,
         "deposit_since": since("deposit"),
         "withdraw_since": since("withdraw"),
         "scans": was.scans + 1 if was is not None and is_same else 1,

@@ -3,7 +3,7 @@ commits.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 
 from sqlalchemy import exists, select
@@ -33,16 +33,8 @@ def write(session: WriteSession, told: Sequence[CoinFigures], day: date) -> int:
     query = select(MarketAsset.ticker, MarketAsset.id).where(MarketAsset.ticker.in_(tickers))
     ids = {row.ticker: row.id for row in session.execute(query)}
     rows = {
-        (ids[one.ticker], one.figures.chain): {
-            "asset_id": ids[one.ticker],
-            "chain": one.figures.chain,
-            "day": day,
-            "supply": one.figures.supply,
-            "holders": one.figures.holders,
-            "top10_share": one.figures.top10_share,
-            "transfers_24h": one.figures.transfers_24h,
-            "at": one.figures.at,
-        }
+        (ids[one.ticker], one.figures.chain): asdict(one.figures)
+        | {"asset_id": ids[one.ticker], "day": day}
         for one in reversed(told)
         if one.ticker in ids
     }

@@ -1,7 +1,7 @@
 """Notices and what they declare, kept once and decided once. Nothing here commits."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
@@ -57,21 +57,9 @@ def learn_notices(
     """
     if not found:
         return 0
-    rows = [
-        {
-            "exchange": one.exchange,
-            "notice_id": one.id,
-            "kind": one.kind,
-            "scope": one.scope,
-            "native_bases": list(one.native_bases),
-            "title": one.title,
-            "url": one.url,
-            "published_at": one.published_at,
-            "effective_at": one.effective_at,
-            "received_at": now,
-        }
-        for one in found
-    ]
+    rows = [asdict(one) | {"notice_id": one.id, "received_at": now} for one in found]
+    for row in rows:
+        del row["id"]
     locks.own(IN_ORDER).wait(session)
     added = session.execute(
         insert(MarketNotice)
@@ -90,18 +78,9 @@ def learn_notices(
 
 def add_outcomes(session: WriteSession, found: Iterable[NewOutcome]) -> int:
     """Those that are new; how many."""
-    rows = [
-        {
-            "exchange": one.exchange,
-            "asset_id": one.asset_id,
-            "kind": one.reading.kind,
-            "exclusion": one.reading.exclusion,
-            "is_genuine": one.reading.is_genuine,
-            "at": one.at,
-            "notice_id": one.notice_id,
-        }
-        for one in found
-    ]
+    rows = [asdict(one) | asdict(one.reading) for one in found]
+    for row in rows:
+        del row["reading"]
     if not rows:
         return 0
     locks.own(IN_ORDER).wait(session)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, cast, func, select, text
+from sqlalchemy import BigInteger, cast, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from core.db.engine import WriteSession
@@ -26,20 +26,6 @@ class MarketRetention:
     rollup_days: int = 400
 
 
-@dataclass(frozen=True, slots=True)
-class LoosePart:
-    """A partition of `parent` that is filled before it is attached. `table`: its name until then."""
-
-    parent: str
-    table: str
-    since: datetime
-    ends: datetime
-
-
-_LOOSE: Final = text("select part, since, ends from market_loose_parts(:parent, :first, :last)")
-_ATTACH: Final = text("select market_attach_part(:parent, :since)")
-
-
 def ensure(session: WriteSession, table: str, first: datetime, last: datetime) -> int:
     """Have a partition for each moment from `first` to `last`; how many were made."""
     return int(session.scalar(select(func.market_ensure_parts(table, first, last))) or 0)
@@ -49,20 +35,6 @@ def ensure_ahead(session: WriteSession, now: datetime) -> int:
     """From three hours ago until AHEAD; how many were made."""
     since = now - timedelta(hours=3)
     return sum(ensure(session, table, since, now + AHEAD) for table in (SAMPLES, ROLLUPS, GRADES))
-
-
-def loose(session: WriteSession, table: str, first: datetime, last: datetime) -> list[LoosePart]:
-    """A loose partition for each moment from `first` to `last` that has none yet; only this
-    transaction knows them, and attaches them. A row that is written into one costs no index: the
-    indexes are built at once when it is attached.
-    """
-    rows = session.execute(_LOOSE, {"parent": table, "first": first, "last": last})
-    return [LoosePart(table, row.part, row.since, row.ends) for row in rows]
-
-
-def attach(session: WriteSession, part: LoosePart) -> None:
-    """Errors: the database's; IntegrityError for a row that is not of the partition or is twice."""
-    session.execute(_ATTACH, {"parent": part.parent, "since": part.since})
 
 
 def thin_past(session: WriteSession, days: int, kept: Collection[int], now: datetime) -> int:

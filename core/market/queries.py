@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
@@ -57,16 +57,10 @@ class MarketsLearned:
 
 def known_listings(session: Session, exchange: str) -> tuple[KnownListing, ...]:
     """Those that trade, or of which it is unknown."""
-    query = select(
-        MarketListing.listing_id,
-        MarketListing.asset_id,
-        MarketListing.exchange,
-        MarketListing.native_id,
-        MarketListing.native_base,
-        MarketListing.base,
-        MarketListing.quote,
-        MarketListing.status,
-    ).where(MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None))
+    columns = (getattr(MarketListing, one.name) for one in fields(KnownListing))
+    query = select(*columns).where(
+        MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None)
+    )
     return tuple(KnownListing(*row) for row in session.execute(query))
 
 
@@ -106,12 +100,15 @@ def learn_markets(
     changed = [
         row
         for row in rows
-        if (old := known.get(row["listing_id"])) is not None and _differs(old, row)
+        if (old := known.get(row["listing_id"])) is not None
+        and any(getattr(old, name) != row[name] for name in _SHOWN)
     ]
     _write_listings(session, rows, now)
     _show(session, [*added, *changed], taken, source, now)
     if added:
-        _count_listings(session, len(added))
+        add = insert(MarketCount).values(name=LISTINGS, n=len(added))
+        more = {"n": MarketCount.n + add.excluded.n}
+        session.execute(add.on_conflict_do_update(index_elements=["name"], set_=more))
     here = {row["listing_id"] for row in rows}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
@@ -137,13 +134,6 @@ def ensure_assets(
         session.execute(insert(MarketAssetState), states)
     query = select(MarketAsset.ticker, MarketAsset.id).where(MarketAsset.ticker.in_(wanted))
     return dict(session.execute(query).all())
-
-
-def _count_listings(session: WriteSession, count: int) -> None:
-    add = insert(MarketCount).values(name=LISTINGS, n=count)
-    session.execute(
-        add.on_conflict_do_update(index_elements=["name"], set_={"n": MarketCount.n + count})
-    )
 
 
 def tag_sightings(
@@ -177,21 +167,9 @@ def _ours(
 
 
 def _row(listing_id: int, asset_id: int, one: ListedMarket, now: datetime) -> dict[str, Any]:
-    return {
+    return asdict(one) | {
         "listing_id": listing_id,
         "asset_id": asset_id,
-        "exchange": one.exchange,
-        "native_id": one.native_id,
-        "native_base": one.native_base,
-        "native_quote": one.native_quote,
-        "base": one.base,
-        "quote": one.quote,
-        "asset_class": one.asset_class,
-        "status": one.status,
-        "has_st_tag": one.has_st_tag,
-        "has_caution": one.has_caution,
-        "min_size_quote": one.min_size_quote,
-        "listed_at": one.listed_at,
         "first_seen_at": now,
         "seen_at": now,
         "delisted_at": now if one.status is MarketStatus.DELISTED else None,
@@ -199,10 +177,6 @@ def _row(listing_id: int, asset_id: int, one: ListedMarket, now: datetime) -> di
 
 
 _SHOWN: Final = ("status", "asset_class", "has_st_tag", "has_caution", "asset_id")
-
-
-def _differs(old: MarketListing, row: Mapping[str, Any]) -> bool:
-    return any(getattr(old, name) != row[name] for name in _SHOWN)
 
 
 def _release_names(
@@ -254,20 +228,13 @@ def _show(
     names = {(one.base, one.quote): name for name, one in taken.items()}
     turn = states.take_turn(session, now)
     shown = [
-        {
-            "listing_id": row["listing_id"],
-            "asset_id": row["asset_id"],
-            "exchange": row["exchange"],
+        {name: row[name] for name in (*_SHOWN, "listing_id", "exchange", "first_seen_at")}
+        | {
             "token": row["base"],
             "symbol": f"{row['base']}/{row['quote']}",
             "token_id": names[row["base"], row["quote"]],
             "source": source,
             "is_simulated": source is DataSource.SIMULATED,
-            "status": row["status"],
-            "asset_class": row["asset_class"],
-            "has_st_tag": row["has_st_tag"],
-            "has_caution": row["has_caution"],
-            "first_seen_at": row["first_seen_at"],
             "updated_at": turn,
         }
         for row in rows

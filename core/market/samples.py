@@ -1,26 +1,23 @@
 """Samples of a minute, written and queryable at once (docs/market-store.md#a-minute).
 
-    measured books of a venue --COPY--> snap_1m
-                              --rows of one statement---> listing_state, each row by its key
+    measured books of a venue --COPY--> snap_1m --each row by its key--> listing_state
 
 Law: one batch is one venue and one minute, so that a listing has one row in it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import BigInteger, any_, cast, select
+from sqlalchemy import BigInteger, any_, cast, select, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession, driver_of
+from core.db.engine import WriteSession
 from core.market import copying, states
-from core.market.arrays import TYPES, array_of
-from core.market.copying import RowGrid
 from core.market.rules.book import MeasureGrid
 from core.market.tables import MarketSample
 
@@ -34,44 +31,25 @@ SHOWN: Final = (
     *("fx_source", "is_truncated", "volume_24h_usd", "can_deposit", "can_withdraw"),
     *("venue_at", "received_at"),
 )
-KINDS: Final = {
-    "listing_id": "bigint",
-    "ts": "timestamptz",
-    "every_s": "integer",
-    "fault": "text",
-    **dict.fromkeys(SHOWN, "float8"),
-    "fx_source": "text",
-    "is_truncated": "boolean",
-    "can_deposit": "boolean",
-    "can_withdraw": "boolean",
-    "venue_at": "timestamptz",
-    "received_at": "timestamptz",
-}
-"""The columns of a sample and their types: those of `market_look` in the database, in that order."""
-TYPED: Final = tuple(TYPES[kind] for kind in KINDS.values())
 
-# The rows come as they were measured: to find them again in the series would cost as much as to write
-# them.
-_SHOW: Final = (
+_SHOW: Final = text(
     "update listing_state s set "  # noqa: S608 (columns are named above, values are bound)
     + ", ".join(f"{name} = x.{name}" for name in SHOWN)
     + """, price_usd = x.mid * x.usd_per_quote, sampled_at = x.ts, every_s = x.every_s,
-        fault = null, fault_at = null, updated_at = %s,
+        fault = null, fault_at = null, updated_at = :now,
         order_usd = case when s.order_usd = 0 then coalesce(x.volume_24h_usd, 0) else s.order_usd end
-    from unnest(%s::market_look[]) as x
-    where x.listing_id = s.listing_id and x.fault is null and (s.sampled_at is null or s.sampled_at <= x.ts)"""
+    from snap_1m x
+    where x.ts = :minute and x.listing_id = any(:ids) and x.listing_id = s.listing_id and x.fault is null
+      and (s.sampled_at is null or s.sampled_at <= x.ts)"""
 )
-_FAULTS: Final = """
-update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = %s
-from unnest(%s::market_look[]) as x where x.listing_id = s.listing_id and x.fault is not null"""
-_ELEMENT: Final = "'market_look'::regtype::oid::bigint"
-_LOOK: Final = f"select {_ELEMENT}"
-
-# Each row is found by its key: a small table would be read whole for every batch. One statement,
-# which the driver prepares.
-_AS_WRITTEN: Final = (
-    "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),"
-    f" {_ELEMENT}"
+_FAULTS: Final = text("""
+update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = :now
+from snap_1m x
+where x.ts = :minute and x.listing_id = any(:ids) and x.listing_id = s.listing_id and x.fault is not null
+""")
+# Each row is found by its key: a small table would be read whole for every batch.
+_BY_KEY: Final = text(
+    "select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)"
 )
 
 
@@ -100,48 +78,19 @@ def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
     Errors: the database's; a minute that has no partition, or a listing that was sampled in it
     already.
     """
-    if not len(batch.listing_ids):
-        return 0
-    columns = columns_of(batch)
-    grid = RowGrid(tuple(columns.values()), TYPED)  # of which both are made
-    rows = copying.CopyRows(tuple(columns), grid.count, grid.as_copied())
-    element = _last_of(session, _AS_WRITTEN)
-    copying.copy_rows(session, MarketSample.__tablename__, rows)
-    _shown(session, columns, grid, element, states.take_turn(session, now))
-    return grid.count
+    count = copy_samples(session, batch)
+    if count:
+        minute = datetime.fromtimestamp(int(batch.minutes_us[0]) // 1_000_000, UTC)
+        show(session, batch.listing_ids.tolist(), minute, now)
+    return count
 
 
-def show(session: WriteSession, batch: SampleBatch, minute: datetime, now: datetime) -> None:
-    """What the samples of this minute say, of those that are in the series."""
-    turn = states.take_turn(session, now)
-    of_minute = batch.minutes_us == copying.unix_us(minute)
-    columns = {name: one.of(of_minute) for name, one in columns_of(batch).items()}
-    element = _last_of(session, _LOOK)
-    _shown(session, columns, RowGrid(tuple(columns.values()), TYPED), element, turn)
-
-
-def _last_of(session: WriteSession, statement: str) -> int:
-    """The last column of its one row."""
-    row = driver_of(session).execute(statement).fetchone()
-    assert row is not None
-    return int(row[-1])
-
-
-def _shown(
-    session: WriteSession,
-    columns: Mapping[str, copying.CopyColumn],
-    grid: RowGrid,
-    element: int,
-    now: datetime,
-) -> None:
-    """`element`: the number of `market_look` in this database."""
-    driver = driver_of(session)
-    looks = array_of(grid, element)
-    is_fault = ~columns["fault"].is_null
-    if not is_fault.all():
-        driver.execute(_SHOW, [now, looks])
-    if is_fault.any():
-        driver.execute(_FAULTS, [now, looks])
+def show(session: WriteSession, ids: Sequence[int], minute: datetime, now: datetime) -> None:
+    """What the samples of this minute say, of those of the listings that have one."""
+    session.execute(_BY_KEY)
+    named = {"ids": ids, "minute": minute, "now": states.take_turn(session, now)}
+    session.execute(_SHOW, named)
+    session.execute(_FAULTS, named)
 
 
 def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
@@ -152,15 +101,16 @@ def copy_samples(session: WriteSession, batch: SampleBatch) -> int:
 def columns_of(batch: SampleBatch) -> dict[str, copying.CopyColumn]:
     faults = copying.words(batch.faults)
     is_fault = ~faults.is_null
-    grid = np.stack([getattr(batch.measures, name) for name in MEASURES])
-    grid[:, is_fault] = np.nan
+    measures = {
+        name: np.where(is_fault, np.nan, getattr(batch.measures, name)) for name in MEASURES
+    }
     truncated = np.where(is_fault, np.nan, batch.measures.is_truncated)
     return {
         "listing_id": copying.integers(batch.listing_ids),
         "ts": copying.times(batch.minutes_us),
         "every_s": copying.integers(batch.every_s, bits=32),
         "fault": faults,
-        **dict(zip(MEASURES, copying.floats_of(grid), strict=True)),
+        **{name: copying.floats(values) for name, values in measures.items()},
         "fx_source": copying.words(batch.fx_sources),
         "is_truncated": copying.flags(truncated),
         "volume_24h_usd": copying.floats(batch.volumes_usd),

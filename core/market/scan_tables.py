@@ -242,29 +242,12 @@ class MarketOnchain(Base):
 
 
 class MarketSummary(Base):
-    """One row: figures of the whole, counted by a slow job (api/areas/market/jobs.py). `wci`, `wci_at`:
-    unused since 0065.
-    """
+    """One row: figures of the whole, counted by a slow job (api/areas/market/jobs.py)."""
 
     __tablename__ = "market_summary"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
     id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
-    figures: Mapped[dict[str, Any]]
-    wci: Mapped[dict[str, Any]]
-    wci_at: Mapped[datetime | None]
-    computed_at: Mapped[datetime]
-
-
-class MarketWci(Base):
-    """Unused since 0065, which copied its rows to published_day."""
-
-    __tablename__ = "wci_daily"
-    __table_args__ = (LOG,)
-
-    day: Mapped[date] = mapped_column(Date, primary_key=True)
-    version: Mapped[str] = mapped_column(Text, primary_key=True)
-    definition: Mapped[str] = mapped_column(Text)
     figures: Mapped[dict[str, Any]]
     computed_at: Mapped[datetime]
 

@@ -15,16 +15,16 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.market import gaps
 from core.market.copying import EPOCH_US, Array, read_rows, row_of
-from core.market.rules import wci, wci_figures
+from core.market.rules import wci
 from core.market.rules.wci import CallColumns, OutcomeColumns, WciReading
 from core.market.tables import MarketSummary
 from core.published import queries as published
 from core.published.rules import PublishedSeries, PublishedVersion
 
 SERIES: Final = PublishedSeries(
-    subject=wci_figures.SUBJECT,
+    subject=wci.SUBJECT,
     rules=wci.RULES,
-    has_figure=wci_figures.has_rate,
+    has_figure=wci.has_rate,
     compared=lambda figures: figures,
 )
 
@@ -82,7 +82,7 @@ def publish(
     session: WriteSession, found: Sequence[WciReading], at: datetime, now: datetime
 ) -> PublishedVersion | None:
     """The day's figures, computed as of `at`. None: the day has these."""
-    return published.publish(session, SERIES, wci_figures.to_json(found), at, now)
+    return published.publish(session, SERIES, wci.to_json(found), at, now)
 
 
 # What nobody lists any more is neither a listing nor a token.
@@ -114,7 +114,7 @@ def summarise(session: WriteSession, now: datetime) -> Mapping[str, Any]:
     figures["grades"] = dict(session.execute(grades).all())
     seen = gaps.figures(session, now)
     figures |= {"arb_hits_24h": seen.hits_24h, "actionable_share_7d": seen.actionable_share_7d}
-    put = insert(MarketSummary).values(id=1, figures=figures, wci={}, wci_at=None, computed_at=now)
+    put = insert(MarketSummary).values(id=1, figures=figures, computed_at=now)
     session.execute(
         put.on_conflict_do_update(
             index_elements=["id"], set_={"figures": figures, "computed_at": now}

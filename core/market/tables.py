@@ -42,7 +42,6 @@ from core.market.scan_tables import MarketSpread as MarketSpread
 from core.market.scan_tables import MarketStateTurn as MarketStateTurn
 from core.market.scan_tables import MarketSummary as MarketSummary
 from core.market.scan_tables import MarketVenueState as MarketVenueState
-from core.market.scan_tables import MarketWci as MarketWci
 from core.market.shadow_tables import MarketInsight as MarketInsight
 from core.market.usual_tables import MarketPeers as MarketPeers
 from core.market.usual_tables import MarketUsual as MarketUsual
@@ -121,7 +120,7 @@ class MarketTag(Base):
 
 
 class _Measured:
-    """The columns of BookMeasures, and what stands beside them in a sample."""
+    """The columns of MeasureGrid, and what stands beside them in a sample."""
 
     mid: Mapped[float | None]
     spread_bps: Mapped[float | None]

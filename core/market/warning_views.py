@@ -6,10 +6,10 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import Select, literal_column, select
+from sqlalchemy import ColumnElement, Select, literal_column, select
 from sqlalchemy.orm import Session
 
-from core.market.rules.wci_figures import SUBJECT
+from core.market.rules.wci import SUBJECT
 from core.market.tables import (
     MarketAsset,
     MarketListing,
@@ -107,14 +107,78 @@ def timeline(
     session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
 ) -> list[TimelineRow]:
     """What happened to an asset, the newest first; `until`: inclusive."""
+
+    def asked(query: Select[Any], of: Any, at: ColumnElement[Any] | None = None) -> Select[Any]:
+        query = query.where(of.asset_id == asset_id)
+        if exchange is not None:
+            query = query.where(of.exchange == exchange)
+        return query if until is None or at is None else query.where(at <= until)
+
+    warnings = asked(select(MarketWarning), MarketWarning, MarketWarning.at.expression)
+    columns: tuple[Any, ...] = (MarketOutcome, MarketNotice.title, MarketNotice.url)
+    declared = (
+        select(*columns)
+        .outerjoin(MarketNotice, MarketNotice.id == MarketOutcome.notice_id)
+        .where(MarketOutcome.kind.is_not(None))
+    )
+    outcomes = asked(declared, MarketOutcome, MarketOutcome.at.expression).order_by(
+        MarketOutcome.at.desc(), MarketOutcome.id.desc()
+    )
+    of_transfers = MarketTransferEvent
+    transfers = asked(select(of_transfers), of_transfers, of_transfers.at.expression).order_by(
+        of_transfers.at.desc(), of_transfers.id.desc()
+    )
+    by_seq = warnings.order_by(MarketWarning.seq.desc())  # of their times too
     found = [
-        *_warnings(session, asset_id, exchange, until, limit),
-        *_outcomes(session, asset_id, exchange, until, limit),
-        *_transfers(session, asset_id, exchange, until, limit),
-        *_listings(session, asset_id, exchange, until),
+        *map(_warning, session.scalars(by_seq.limit(limit))),
+        *(_outcome(*row) for row in session.execute(outcomes.limit(limit))),
+        *map(_transfer, session.scalars(transfers.limit(limit))),
     ]
+    for row in session.scalars(asked(select(MarketListing), MarketListing)):
+        times = {TimelineKind.LISTED: row.first_seen_at, TimelineKind.DELISTED: row.delisted_at}
+        found += [
+            TimelineRow(at, kind, row.exchange, row.listing_id, symbol=f"{row.base}/{row.quote}")
+            for kind, at in times.items()
+            if at is not None and (until is None or at <= until)
+        ]
     found.sort(key=lambda row: (row.at, ORDER.index(row.kind), row.id), reverse=True)
     return found[:limit]
+
+
+def _warning(row: MarketWarning) -> TimelineRow:
+    return TimelineRow(
+        at=row.at,
+        kind=TimelineKind(f"warning_{row.action}"),
+        exchange=row.exchange,
+        id=row.seq,
+        type=row.type,
+        severity=row.severity,
+        evidence=row.evidence,
+    )
+
+
+def _outcome(row: MarketOutcome, title: str | None, url: str | None) -> TimelineRow:
+    return TimelineRow(
+        at=row.at,
+        kind=TimelineKind.OUTCOME,
+        exchange=row.exchange,
+        id=row.id,
+        type=row.kind,
+        title=title,
+        url=url,
+    )
+
+
+def _transfer(row: MarketTransferEvent) -> TimelineRow:
+    return TimelineRow(
+        at=row.at,
+        kind=TimelineKind.TRANSFER,
+        exchange=row.exchange,
+        id=row.id,
+        direction=row.direction,
+        chain=row.chain,
+        is_open=row.is_open,
+    )
 
 
 def _chosen(query: Select[Any], chosen: WarningFilter) -> Select[Any]:
@@ -124,94 +188,3 @@ def _chosen(query: Select[Any], chosen: WarningFilter) -> Select[Any]:
         return query
     asset = select(MarketAsset.id).where(MarketAsset.ticker == chosen.token).scalar_subquery()
     return query.filter_by(asset_id=asset)
-
-
-def _warnings(
-    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
-) -> list[TimelineRow]:
-    query = select(MarketWarning).where(MarketWarning.asset_id == asset_id)
-    if exchange is not None:
-        query = query.where(MarketWarning.exchange == exchange)
-    if until is not None:
-        query = query.where(MarketWarning.at <= until)
-    ordered = query.order_by(MarketWarning.seq.desc()).limit(limit)  # of their times too
-    return [
-        TimelineRow(
-            at=row.at,
-            kind=TimelineKind(f"warning_{row.action}"),
-            exchange=row.exchange,
-            id=row.seq,
-            type=row.type,
-            severity=row.severity,
-            evidence=row.evidence,
-        )
-        for row in session.scalars(ordered)
-    ]
-
-
-def _outcomes(
-    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
-) -> list[TimelineRow]:
-    query = (
-        select(MarketOutcome, MarketNotice.title, MarketNotice.url)
-        .outerjoin(MarketNotice, MarketNotice.id == MarketOutcome.notice_id)
-        .where(MarketOutcome.asset_id == asset_id, MarketOutcome.kind.is_not(None))
-    )
-    if exchange is not None:
-        query = query.where(MarketOutcome.exchange == exchange)
-    if until is not None:
-        query = query.where(MarketOutcome.at <= until)
-    ordered = query.order_by(MarketOutcome.at.desc(), MarketOutcome.id.desc()).limit(limit)
-    return [
-        TimelineRow(
-            at=row.at,
-            kind=TimelineKind.OUTCOME,
-            exchange=row.exchange,
-            id=row.id,
-            type=row.kind,
-            title=title,
-            url=url,
-        )
-        for row, title, url in session.execute(ordered)
-    ]
-
-
-def _transfers(
-    session: Session, asset_id: int, exchange: str | None, until: datetime | None, limit: int
-) -> list[TimelineRow]:
-    query = select(MarketTransferEvent).where(MarketTransferEvent.asset_id == asset_id)
-    if exchange is not None:
-        query = query.where(MarketTransferEvent.exchange == exchange)
-    if until is not None:
-        query = query.where(MarketTransferEvent.at <= until)
-    ordered = query.order_by(MarketTransferEvent.at.desc(), MarketTransferEvent.id.desc())
-    return [
-        TimelineRow(
-            at=row.at,
-            kind=TimelineKind.TRANSFER,
-            exchange=row.exchange,
-            id=row.id,
-            direction=row.direction,
-            chain=row.chain,
-            is_open=row.is_open,
-        )
-        for row in session.scalars(ordered.limit(limit))
-    ]
-
-
-def _listings(
-    session: Session, asset_id: int, exchange: str | None, until: datetime | None
-) -> list[TimelineRow]:
-    query = select(MarketListing).where(MarketListing.asset_id == asset_id)
-    if exchange is not None:
-        query = query.where(MarketListing.exchange == exchange)
-    found = []
-    for row in session.scalars(query):
-        for kind, at in (
-            (TimelineKind.LISTED, row.first_seen_at),
-            (TimelineKind.DELISTED, row.delisted_at),
-        ):
-            if at is not None and (until is None or at <= until):
-                symbol = f"{row.base}/{row.quote}"
-                found.append(TimelineRow(at, kind, row.exchange, row.listing_id, symbol=symbol))
-    return found

@@ -12,7 +12,6 @@ from sqlalchemy import Row, text
 from sqlalchemy.orm import Session
 
 from core.market.facts import NetworkStatus
-from core.market.hour_looks import HourDepth, HourLooks
 from core.market.identity import CoinGraph, ListedCoin
 from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, StandingWarning
@@ -47,6 +46,13 @@ select d.asset_id, max(d.supply / b.supply - 1) as change
 from onchain_day d join onchain_day b on b.asset_id = d.asset_id and b.chain = d.chain and b.day = d.day - 1
 where d.day = :today and b.supply > 0 group by d.asset_id
 """)
+# Of hours of which at least half was looked at.
+_DEPTHS: Final = text("""
+select listing_id, max(depth) as high_usd, min(depth) as low_usd from (
+    select listing_id, every_s, least(bid_2_usd, ask_2_usd) as depth from snap_1m
+    where ts > :hour and ts <= :now and fault is null
+) looks where depth is not null group by listing_id having sum(every_s) >= 1800
+""")
 BAD: Final = frozenset({OutcomeKind.ST_TAG, OutcomeKind.DELIST, OutcomeKind.SUSPEND})
 
 
@@ -55,7 +61,7 @@ class SeenBeside:
     """What is known of coins and pairs beside the graph and what is usual, in one snapshot."""
 
     rows: Mapping[int, Row[Any]]
-    depths: Mapping[int, HourDepth]
+    depths: Mapping[int, Row[Any]]
     declared: Sequence[Row[Any]]
     closed: Sequence[Row[Any]]
     supply: Sequence[Row[Any]]
@@ -63,12 +69,12 @@ class SeenBeside:
     standing: Sequence[StandingWarning]
 
 
-def seen(session: Session, looks: HourLooks, now: datetime) -> SeenBeside:
-    """`looks`: held between runs."""
+def seen(session: Session, now: datetime) -> SeenBeside:
     day, quarter = now - timedelta(days=1), now - timedelta(days=90)
+    depths = session.execute(_DEPTHS, {"hour": now - timedelta(hours=1), "now": now})
     return SeenBeside(
         rows={row.listing_id: row for row in session.execute(_NOW)},
-        depths=looks.read(session, now),
+        depths={row.listing_id: row for row in depths},
         declared=session.execute(_DECLARED, {"quarter": quarter}).all(),
         closed=session.execute(_CLOSED, {"day": day}).all(),
         supply=session.execute(_SUPPLY, {"today": now.date()}).all(),
@@ -128,11 +134,12 @@ def changes(
             if change.sign is WarningSign.CLEAR:
                 cleared.append(here[change.type])
             else:
-                raised.append(_new(coin, change))
+                raised.append(new_warning(coin, change))
     return raised, cleared
 
 
-def _new(coin: ListedCoin, change: rules.WarningChange) -> NewWarning:
+def new_warning(coin: ListedCoin, change: rules.WarningChange) -> NewWarning:
+    """What is issued of a rule that raised."""
     rule = RULE_OF[change.type]
     return NewWarning(
         exchange=coin.coin.exchange,
@@ -174,7 +181,7 @@ class _Transfers:
 def _facts(
     row: Row[Any] | None,
     known: UsualFigures | None,
-    depth: HourDepth | None,
+    depth: Row[Any] | None,
     moves: _Transfers,
     kinds: frozenset[OutcomeKind],
     beside: _Beside,

@@ -60,12 +60,12 @@ class X402Payment(Base):
     # SHA-256: who retries holds the very payment
     signature_hash: Mapped[bytes] = mapped_column(Hash32)
     # of a payment without an agent's account: what its sender alone can say again
-    # (api/payments/sender.py). Null: an agent's, or from before the column
+    # (api/payments/sender.py). Null: an agent's
     sent_by: Mapped[bytes | None] = mapped_column(Hash32)
     state: Mapped[str] = mapped_column(Text)
     # the chain's height when it was first claimed: it can't have settled below
     claimed_block: Mapped[int]
-    # unix seconds; from then on it cannot settle. Null: from before the column
+    # unix seconds; from then on it cannot settle. Null: not known
     valid_before: Mapped[int | None] = mapped_column(Uint256)
     # while claimed: the transaction that is under way, as the facilitator says
     tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
@@ -135,7 +135,7 @@ class X402Settlement(Base):
     day: Mapped[date] = mapped_column(Date)  # the day whose budget it uses
     reserved_wei: Mapped[int] = mapped_column(Uint256)
     is_contract: Mapped[bool]  # whether the payer had code when it was judged
-    settler: Mapped[bytes | None] = mapped_column(BYTEA)  # whose key; null: before the column
+    settler: Mapped[bytes | None] = mapped_column(BYTEA)  # whose key; null: not ours
     # null: not sent, or a crash took the answer
     tx_hash: Mapped[bytes | None] = mapped_column(Hash32)
     # by the receipt; 0: nothing was sent. Null: not known, so that all is reserved

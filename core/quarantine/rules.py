@@ -1,11 +1,18 @@
 """A ledger that lacks facts of the chain: they were refused, and are held back until they can be
-taken.
+taken. And what such a ledger says: the one way by which answers come to a ledger's state.
+
+Laws
+- A reading has to be unpacked: whoever takes `said` has `short` in hand, and says so
+  (`data_issue`).
+- The areas of the API load no state by another way (tests/architecture/test_short_ledgers.py).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+Said = TypeVar("Said")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +61,19 @@ def is_short_json(raw: object) -> bool:
     if not isinstance(raw, Mapping) or raw.keys() != {"facts", "from_block"}:
         return False
     return all(type(raw[key]) is int for key in raw) and raw["facts"] > 0 and raw["from_block"] >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[Said]):
+    """`said`: the state that the ledger tells of.
+
+    `short`: what of the chain it lacks; None: nothing, so that `said` is the truth.
+    """
+
+    said: Said
+    short: ShortLedger | None
+
+    @property
+    def data_issue(self) -> dict[str, Any]:
+        """{data_issue, data_issue_reason} of a short ledger; empty of one that lacks nothing."""
+        return {} if self.short is None else self.short.issue

@@ -15,11 +15,10 @@ from sqlalchemy.orm import Session, aliased
 from core.market.board_views import asset_state
 from core.market.identity import CoinGraph
 from core.market.research_views import peers, rollups
-from core.market.rules.gpa import AssetGrade
 from core.market.rules.grade import GradeInputs, Letter, grade
 from core.market.rules.identity import Coin, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
-from core.market.rules.report import ComparableOutcome, ReportFacts, WarningRow
+from core.market.rules.report import AssetGrade, ComparableOutcome, ReportFacts, WarningRow
 from core.market.rules.research import (
     PairKpi,
     PairPercentiles,

@@ -14,29 +14,30 @@ Laws
 Source: docs/reserve.md#conversions.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, any_, cast, select, text, update
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, insert
+from sqlalchemy import select, text, update
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.blocks.queries import not_orphaned
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass, named
-from core.hexes import bytes_of, hex_of
+from core.hexes import hex_of
 from core.money import usdc_text
+from core.reserve import queries
 from core.reserve.rules import ConversionStatus, credits_added, credits_taken, token_text
-from core.reserve.tables import ReserveClaim, ReserveConversion, ReserveConverted, ReserveRef
+from core.reserve.tables import ReserveConversion, ReserveConverted
 
 HOLDERS_A_ROUND = 50
 ROWS_A_HOLDER = 4
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=6)
 
-Place = tuple[int, bytes, int]  # chain id, block hash, log index
+Place = tuple[int, str, int]  # chain id, block hash, log index
 
 # The next holders after one in turn, and of each its oldest rows that are due: as many look-ups in
 # an index as rows come back, however many wait.
@@ -90,7 +91,7 @@ def due(
         },
     ).all()
     rows = {
-        (row.chain_id, row.block_hash, row.log_index): row.holder
+        (row.chain_id, hex_of(row.block_hash), row.log_index): row.holder
         for row in found
         if row.block_hash is not None
     }
@@ -146,12 +147,11 @@ def reverse_blocks(
     """Take back every conversion of these blocks; how many were credited. Accounts are taken by
     rising id, so that writers cannot deadlock.
     """
-    wanted = any_(cast([bytes_of(one) for one in block_hashes], ARRAY(BYTEA)))
     rows = session.scalars(
         select(ReserveConversion)
         .where(
             ReserveConversion.chain_id == chain_id,
-            ReserveConversion.block_hash == wanted,
+            ReserveConversion.block_hash.in_(block_hashes),
             ReserveConversion.status != ConversionStatus.REVERSED.value,
         )
         .order_by(ReserveConversion.account_id, ReserveConversion.number.desc())
@@ -178,13 +178,13 @@ def _take_back(
     converted.usdc_e6 -= row.usdc_e6
 
 
-def release_held(session: WriteSession, account_ref: bytes, holders: Collection[bytes]) -> int:
-    """What these holders converted for the reference waits for its credit again; how many were held."""
+def release_held(session: WriteSession, account_ref: str, holder: str) -> int:
+    """What the holder converted for the reference waits for its credit again; how many were held."""
     released = session.execute(
         update(ReserveConversion)
         .where(
             ReserveConversion.account_ref == account_ref,
-            ReserveConversion.holder.in_(holders),
+            ReserveConversion.holder == holder,
             ReserveConversion.status == ConversionStatus.HELD.value,
             not_orphaned(ReserveConversion.chain_id, ReserveConversion.block_hash),
         )
@@ -194,9 +194,9 @@ def release_held(session: WriteSession, account_ref: bytes, holders: Collection[
     return len(released.all())
 
 
-def claim_lock(account_ref: bytes, holder: bytes) -> AdvisoryLock:
+def claim_lock(account_ref: str, holder: str) -> AdvisoryLock:
     """Held while a claim is made, and while a conversion is found to have none."""
-    return named(LockClass.RESERVE_CLAIM, account_ref + holder)
+    return named(LockClass.RESERVE_CLAIM, [account_ref, holder.lower()])
 
 
 def _locked(session: WriteSession, place: Place) -> ReserveConversion | None:
@@ -220,48 +220,28 @@ def _locked(session: WriteSession, place: Place) -> ReserveConversion | None:
 
 def _account_of(session: Session, row: ReserveConversion) -> int | None:
     """Whose reference it is, or whose claim of the holder's conversions for it."""
-    issued = select(ReserveRef.account_id).where(ReserveRef.account_ref == row.account_ref)
-    claimed = select(ReserveClaim.account_id).where(
-        and_(
-            ReserveClaim.account_ref == row.account_ref,
-            ReserveClaim.holder == row.holder,
-        )
-    )
-    found = session.scalar(issued)
-    return found if found is not None else session.scalar(claimed)
+    owner = queries.owner_of_ref(session, row.account_ref)
+    return owner or queries.claimant_of(session, row.account_ref, row.holder)
 
 
-def _converted(session: WriteSession, account_id: int, account_ref: bytes) -> ReserveConverted:
+def _converted(session: WriteSession, account_id: int, account_ref: str) -> ReserveConverted:
     """The account's sum for the reference, locked."""
-    session.execute(
-        insert(ReserveConverted)
-        .values(account_id=account_id, account_ref=account_ref, usdc_e6=0)
-        .on_conflict_do_nothing()
-    )
-    return session.scalars(
-        select(ReserveConverted)
-        .where(
-            ReserveConverted.account_id == account_id, ReserveConverted.account_ref == account_ref
-        )
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    ).one()
+    place = {"account_id": account_id, "account_ref": account_ref}
+    session.execute(insert(ReserveConverted).values(**place, usdc_e6=0).on_conflict_do_nothing())
+    return session.get_one(ReserveConverted, place, with_for_update=True, populate_existing=True)
 
 
 def _key(row: ReserveConversion) -> str:
-    return (
-        f"conversion:{hex_of(row.tx_hash)}:{row.log_index}:{hex_of(row.block_hash)}:"
-        f"{row.occurrence}"
-    )
+    return f"conversion:{row.tx_hash}:{row.log_index}:{row.block_hash}:{row.occurrence}"
 
 
 def _payload(row: ReserveConversion) -> dict[str, Any]:
     return {
-        "tx_hash": hex_of(row.tx_hash),
+        "tx_hash": row.tx_hash,
         "log_index": row.log_index,
         "block_number": row.number,
-        "block_hash": hex_of(row.block_hash),
-        "account_ref": hex_of(row.account_ref),
+        "block_hash": row.block_hash,
+        "account_ref": row.account_ref,
         "tokens": token_text(row.tokens),
         "usdc": usdc_text(row.usdc_e6),
     }

@@ -1,15 +1,13 @@
 """All SQL of the reserve token but the crediting of conversions (conversions.py)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
-    ColumnElement,
     Select,
-    exists,
     func,
     literal_column,
     or_,
@@ -24,8 +22,7 @@ from sqlalchemy.orm import Session
 from core.blocks import queries as blocks
 from core.blocks.queries import RESERVE_FOLLOWED, TIP, not_orphaned
 from core.db.engine import WriteSession
-from core.hexes import address_or_none
-from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveLock, ReserveTotals
+from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveTotals
 from core.reserve.tables import (
     ReserveClaim,
     ReserveConversion,
@@ -38,29 +35,20 @@ from core.reserve.tables import (
 
 @dataclass(frozen=True, slots=True)
 class ReserveState:
-    """The contract's numbers at the block that the indexer stands at. `at`: unix seconds of it.
+    """The contract's numbers at the block that the indexer stands at. `at`: unix seconds of it."""
 
-    `reserve_usdc_e6`: with what is locked, `locked_e6` at that second. `treasury_owed_e6`: USDC base
-    units that conversions owe the treasury. `treasury` None: not known.
-    """
-
-    reserve_usdc_e6: int
-    supply: int
-    treasury_owed_e6: int
+    totals: ReserveTotals
     block: int
     block_hash: str
     at: int
-    is_paused: bool
-    treasury: str | None
-    lock: ReserveLock
 
     @property
     def locked_e6(self) -> int:
-        return self.lock.left_e6(self.at)
+        return self.totals.lock.left_e6(self.at)
 
     @property
     def unlocked_e6(self) -> int:
-        return self.reserve_usdc_e6 - self.locked_e6
+        return self.totals.unlocked_e6(self.at)
 
 
 def state(session: Session) -> ReserveState | None:
@@ -72,52 +60,19 @@ def state(session: Session) -> ReserveState | None:
     at = None if chain_id is None else blocks.block_time(session, chain_id, tip.hash)
     if chain_id is None or at is None:
         return None
-    totals = totals_at(session, chain_id, tip.number)
-    return ReserveState(
-        reserve_usdc_e6=totals.reserve_e6,
-        supply=totals.supply,
-        treasury_owed_e6=totals.owed_e6,
-        block=tip.number,
-        block_hash=tip.hash,
-        at=at,
-        is_paused=totals.is_paused,
-        treasury=totals.treasury,
-        lock=totals.lock,
-    )
+    return ReserveState(totals_at(session, chain_id, tip.number), tip.number, tip.hash, at)
 
 
 def totals_at(session: Session, chain_id: int, number: int) -> ReserveTotals:
     """The contract's numbers after all events up to that height that no reorg took back."""
-    query = (
-        select(
-            ReserveEvent.reserve_after_e6,
-            ReserveEvent.supply_after,
-            ReserveEvent.owed_after_e6,
-            ReserveEvent.is_paused_after,
-            ReserveEvent.treasury_after,
-            ReserveEvent.lock_after_e6,
-            ReserveEvent.lock_since_after,
-            ReserveEvent.lock_until_after_ns,
-        )
-        .where(
-            ReserveEvent.chain_id == chain_id,
-            ReserveEvent.number <= number,
-            not_orphaned(ReserveEvent.chain_id, ReserveEvent.block_hash),
-        )
-        .order_by(ReserveEvent.number.desc(), ReserveEvent.log_index.desc())
-        .limit(1)
+    event = ReserveEvent
+    query = select(event).where(
+        event.chain_id == chain_id,
+        event.number <= number,
+        not_orphaned(event.chain_id, event.block_hash),
     )
-    row = session.execute(query).one_or_none()
-    if row is None:
-        return ReserveTotals()
-    return ReserveTotals(
-        row.reserve_after_e6,
-        row.supply_after,
-        row.owed_after_e6,
-        row.is_paused_after,
-        address_or_none(row.treasury_after),
-        ReserveLock(row.lock_after_e6, row.lock_since_after, row.lock_until_after_ns),
-    )
+    row = session.scalars(_newest_first(query, event, None).limit(1)).one_or_none()
+    return ReserveTotals() if row is None else row.totals
 
 
 # Conversions
@@ -155,65 +110,74 @@ class ListPlace:
 def conversions_of(
     session: Session,
     account_id: int,
-    account_ref: bytes | None,
-    wallet: bytes | None,
+    account_ref: str | None,
+    wallet: str | None,
     limit: int,
     after: ListPlace | None = None,
 ) -> list[ReserveConversion]:
     """What an account's wallet converted, unless another account got it, and then what others
     converted for it. `after`: exclusive.
-
-    Each part is read backwards in an index of its own, so that a page costs the same however many
-    rows strangers send.
     """
     row = ReserveConversion
+    stands = select(row).where(row.status != ConversionStatus.REVERSED.value)
     mine = row.account_id == account_id
+    others = [mine] if account_ref is None else [mine, row.account_ref == account_ref]
+    if wallet is None:
+        return _own_first(session, row, None, [stands.where(one) for one in others], limit, after)
+    own = stands.where(row.holder == wallet, or_(mine, row.account_id.is_(None)))
+    of_others = [stands.where(row.holder != wallet, one) for one in others]
+    return _own_first(session, row, own, of_others, limit, after)
 
-    def part(left: int, place: ListPlace | None, *where: ColumnElement[bool]) -> Sequence[Any]:
-        query = select(row).where(*where, row.status != ConversionStatus.REVERSED.value)
-        return session.scalars(_backwards(query, row, place).limit(left)).all()
 
-    found: list[ReserveConversion] = []
-    if wallet is not None and not (after and after.is_others):
-        is_or_may_be_mine = or_(mine, row.account_id.is_(None))
-        found += part(limit, after, row.holder == wallet, is_or_may_be_mine)
+def purchases_of(
+    session: Session, wallet: str, limit: int, after: ListPlace | None = None
+) -> list[ReserveEvent]:
+    """Purchases that a wallet paid for, and then those that others paid for it. `after`: exclusive."""
+    row = ReserveEvent
+    is_purchase = row.kind == literal_column(f"'{ReserveEventKind.BOUGHT.value}'")  # as its index
+    bought = select(row).where(is_purchase, not_orphaned(row.chain_id, row.block_hash))
+    of_others = bought.where(row.recipient == wallet, row.party != wallet)
+    return _own_first(session, row, bought.where(row.party == wallet), [of_others], limit, after)
+
+
+Row = TypeVar("Row", ReserveConversion, ReserveEvent)
+
+
+def _own_first(
+    session: Session,
+    row: type[Row],
+    own: Select[Row] | None,
+    others: Sequence[Select[Row]],
+    limit: int,
+    after: ListPlace | None,
+) -> list[Row]:
+    """Own rows and then others', which are in any of `others`, each the newest first.
+
+    Each is read backwards in an index of its own, so that a page costs the same however many rows
+    strangers send.
+    """
+    found = list[Row]()
+    if own is not None and not (after and after.is_others):
+        found += session.scalars(_newest_first(own, row, after).limit(limit))
     left, place = limit - len(found), after if after and after.is_others else None
     if left:
-        of_others = [] if wallet is None else [row.holder != wallet]
-        branches = [mine] + ([] if account_ref is None else [row.account_ref == account_ref])
-        found += _newest([part(left, place, one, *of_others) for one in branches], left)
+        theirs = {
+            (one.number, one.log_index): one
+            for query in others
+            for one in session.scalars(_newest_first(query, row, place).limit(left))
+        }
+        found += [theirs[at] for at in sorted(theirs, reverse=True)[:left]]
     return found
 
 
-def _backwards(
-    query: Select[Any],
-    row: type[ReserveConversion] | type[ReserveEvent],
-    place: ListPlace | None,
-) -> Select[Any]:
-    if place is not None:
-        query = query.where(
-            tuple_(row.number, row.log_index) < tuple_(place.number, place.log_index)
-        )
+def _newest_first(query: Select[Row], row: type[Row], after: ListPlace | None) -> Select[Row]:
+    if after is not None:
+        place = tuple_(row.number, row.log_index)
+        query = query.where(place < tuple_(after.number, after.log_index))
     return query.order_by(row.number.desc(), row.log_index.desc())
 
 
-def _newest(branches: Iterable[Sequence[Any]], limit: int) -> list[Any]:
-    """Of several lists, a row that is in two of them once."""
-    found = {(one.number, one.log_index): one for branch in branches for one in branch}
-    return [found[place] for place in sorted(found, reverse=True)[:limit]]
-
-
-def is_to_be_credited(session: Session, account_ref: bytes, holder: bytes | None = None) -> bool:
-    """Whether a conversion for this reference waits for its credit or is held, of that holder or of
-    anybody.
-    """
-    row = ReserveConversion
-    where = [row.account_ref == account_ref, row.status.in_([status.value for status in _OPEN])]
-    where += [] if holder is None else [row.holder == holder]
-    return bool(session.scalar(select(exists().where(*where))))
-
-
-def first_holder(session: Session, account_ref: bytes) -> bytes | None:
+def first_holder(session: Session, account_ref: str) -> str | None:
     """Who made the oldest conversion for the reference that is not credited; None: nobody. Dust that
     others send later does not hide them.
     """
@@ -240,7 +204,7 @@ class ToBeCredited:
 
 
 def to_be_credited(
-    session: Session, account_ref: bytes, holder: bytes, safe: int | None
+    session: Session, account_ref: str, holder: str, safe: int | None
 ) -> ToBeCredited:
     """`safe`: the newest safe block; None: there is none yet."""
     row = ReserveConversion
@@ -262,19 +226,19 @@ def to_be_credited(
 # References and claims
 
 
-def ref_of(session: Session, account_id: int) -> bytes | None:
+def ref_of(session: Session, account_id: int) -> str | None:
     """None: none was issued to the account."""
     query = select(ReserveRef.account_ref).where(ReserveRef.account_id == account_id)
     return session.scalar(query)
 
 
-def owner_of_ref(session: Session, account_ref: bytes) -> int | None:
+def owner_of_ref(session: Session, account_ref: str) -> int | None:
     """The account that the reference was issued to; None: to nobody."""
     query = select(ReserveRef.account_id).where(ReserveRef.account_ref == account_ref)
     return session.scalar(query)
 
 
-def issue_ref(session: WriteSession, account_id: int, account_ref: bytes, now: datetime) -> bytes:
+def issue_ref(session: WriteSession, account_id: int, account_ref: str, now: datetime) -> str:
     """The account's reference: the one that it has, or this one from now on."""
     session.execute(
         insert(ReserveRef)
@@ -286,7 +250,7 @@ def issue_ref(session: WriteSession, account_id: int, account_ref: bytes, now: d
     return found
 
 
-def claimant_of(session: Session, account_ref: bytes, holder: bytes) -> int | None:
+def claimant_of(session: Session, account_ref: str, holder: str) -> int | None:
     """Whose account gets what the holder converts for the reference; None: nobody claimed it."""
     query = select(ReserveClaim.account_id).where(
         ReserveClaim.account_ref == account_ref, ReserveClaim.holder == holder
@@ -295,7 +259,7 @@ def claimant_of(session: Session, account_ref: bytes, holder: bytes) -> int | No
 
 
 def add_claim(
-    session: WriteSession, account_ref: bytes, holder: bytes, account_id: int, now: datetime
+    session: WriteSession, account_ref: str, holder: str, account_id: int, now: datetime
 ) -> None:
     """Under `conversions.claim_lock`. A claim that stands stays."""
     session.execute(
@@ -303,29 +267,6 @@ def add_claim(
         .values(account_ref=account_ref, holder=holder, account_id=account_id, claimed_at=now)
         .on_conflict_do_nothing()
     )
-
-
-def purchases_of(
-    session: Session, wallet: bytes, limit: int, after: ListPlace | None = None
-) -> list[ReserveEvent]:
-    """Purchases that a wallet paid for, and then those that others paid for it. `after`: exclusive.
-    Read as `conversions_of`.
-    """
-    row = ReserveEvent
-    is_purchase = row.kind == literal_column(f"'{ReserveEventKind.BOUGHT.value}'")  # as its index
-
-    def part(left: int, place: ListPlace | None, *where: ColumnElement[bool]) -> Sequence[Any]:
-        counts = not_orphaned(row.chain_id, row.block_hash)
-        query = select(row).where(*where, is_purchase, counts)
-        return session.scalars(_backwards(query, row, place).limit(left)).all()
-
-    found: list[ReserveEvent] = []
-    if not (after and after.is_others):
-        found += part(limit, after, row.party == wallet)
-    left, place = limit - len(found), after if after and after.is_others else None
-    if left:
-        found += part(left, place, row.recipient == wallet, row.party != wallet)
-    return found
 
 
 # Readings
@@ -360,25 +301,13 @@ def save_reading(session: WriteSession, values: Mapping[str, Any]) -> None:
     )
 
 
-def note_audit(session: WriteSession, chain_id: int, number: int, now: datetime) -> None:
-    """All rows up to that block were summed."""
-    session.execute(
-        update(ReserveReading)
-        .where(ReserveReading.chain_id == chain_id)
-        .values(audited_number=number, audited_at=now)
-    )
+def note_reading(session: WriteSession, chain_id: int, values: Mapping[str, Any]) -> None:
+    """Of the reading that there is, by column."""
+    row = ReserveReading
+    session.execute(update(row).where(row.chain_id == chain_id).values(**values))
 
 
-def note_compared(session: WriteSession, chain_id: int, account_id: int | None) -> None:
-    """Touched accounts up to this one were compared; None: all were."""
-    session.execute(
-        update(ReserveReading)
-        .where(ReserveReading.chain_id == chain_id)
-        .values(compared_account_id=account_id)
-    )
-
-
-def converted_e6(session: Session, account_id: int, account_ref: bytes) -> int:
+def converted_e6(session: Session, account_id: int, account_ref: str) -> int:
     """USDC base units that were converted and credited to the account by this reference."""
     query = select(ReserveConverted.usdc_e6).where(
         ReserveConverted.account_id == account_id, ReserveConverted.account_ref == account_ref

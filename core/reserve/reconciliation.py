@@ -55,7 +55,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class RunningPart(StrEnum):
-    """Of the running totals; the name is a trigger's (migration 0040)."""
+    """Of the running totals; the triggers of reserve_total have these names."""
 
     EVENTS = "events"
     REPLACED = "replaced"
@@ -75,16 +75,7 @@ Total = tuple[int, int]  # rows, and their sum
 class ConversionSums:
     """Over all events of conversions and what became of them, in one snapshot."""
 
-    events: int
-    events_e6: int
-    conversions: int
-    conversions_e6: int
-    replaced_events: int
-    reversed_conversions: int
-    credited_e6: int
-    sums_e6: int
-    sums_credits: int
-    ledger_credits: int
+    totals: Mapping[RunningPart, Total]
     altered: int  # conversions that are not what their event says, or have none
     odd_sums: tuple[int, ...]  # accounts whose sums are not their own credited conversions
     odd_ledgers: tuple[int, ...]  # accounts whose ledger has other credits than their sums
@@ -102,21 +93,11 @@ def conversion_sums(
     """By these totals; conversions above a height and these accounts are compared one by one (None:
     all).
     """
-    sums = totals
     return ConversionSums(
-        events=sums[RunningPart.EVENTS][0],
-        events_e6=sums[RunningPart.EVENTS][1],
-        conversions=sums[RunningPart.CONVERSIONS][0],
-        conversions_e6=sums[RunningPart.CONVERSIONS][1],
-        replaced_events=sums[RunningPart.REPLACED][0],
-        reversed_conversions=sums[RunningPart.REVERSED][0],
-        credited_e6=sums[RunningPart.CREDITED][1],
-        sums_e6=sums[RunningPart.SUMS][1],
-        sums_credits=sums[RunningPart.WORTH][1],
-        ledger_credits=sums[RunningPart.CREDITS][1],
-        altered=_altered(session, chain_id, above),
-        odd_sums=_odd_sums(session, accounts),
-        odd_ledgers=_odd_ledgers(session, accounts),
+        totals,
+        _altered(session, chain_id, above),
+        _odd_sums(session, accounts),
+        _odd_ledgers(session, accounts),
     )
 
 
@@ -292,26 +273,27 @@ def faults(
     chain_id: int, record: ReserveState, contract: ContractNumbers, sums: ConversionSums
 ) -> list[Fault]:
     """Everything that does not match; empty: all of it does."""
+    ours, part = record.totals, sums.totals
     pairs = (
-        ("reserve", record.reserve_usdc_e6, contract.reserve_e6),
+        ("reserve", ours.reserve_e6, contract.reserve_e6),
         ("locked", record.locked_e6, contract.locked_e6),
-        ("unlocks", record.lock.until_ns, contract.locked_until_ns),
-        ("supply", record.supply, contract.supply),
-        ("owed", record.treasury_owed_e6, contract.owed_e6),
-        ("conversions", sums.conversions, sums.events),
-        ("conversions_usdc", sums.conversions_e6, sums.events_e6),
-        ("reversed", sums.reversed_conversions, sums.replaced_events),
-        ("credited_usdc", sums.sums_e6, sums.credited_e6),
-        ("credits", sums.ledger_credits, sums.sums_credits),
+        ("unlocks", ours.lock.until_ns, contract.locked_until_ns),
+        ("supply", ours.supply, contract.supply),
+        ("owed", ours.owed_e6, contract.owed_e6),
+        ("conversions", part[RunningPart.CONVERSIONS][0], part[RunningPart.EVENTS][0]),
+        ("conversions_usdc", part[RunningPart.CONVERSIONS][1], part[RunningPart.EVENTS][1]),
+        ("reversed", part[RunningPart.REVERSED][0], part[RunningPart.REPLACED][0]),
+        ("credited_usdc", part[RunningPart.SUMS][1], part[RunningPart.CREDITED][1]),
+        ("credits", part[RunningPart.CREDITS][1], part[RunningPart.WORTH][1]),
         ("terms", sums.altered, 0),
         ("sums", len(sums.odd_sums), 0),
         ("ledgers", len(sums.odd_ledgers), 0),
         ("totals", sums.odd_totals, 0),
     )
     found = [
-        _fault(chain_id, record, part, ours, theirs, _SAYS[part])
-        for part, ours, theirs in pairs
-        if ours != theirs
+        _fault(chain_id, record, name, said, theirs, _SAYS[name])
+        for name, said, theirs in pairs
+        if said != theirs
     ]
     covered = contract.reserve_e6 + contract.owed_e6
     if contract.usdc_e6 < covered:

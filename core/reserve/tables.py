@@ -7,11 +7,16 @@ the newest event up to it. Events can be rebuilt; conversions, references and cl
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, text
-from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import Base, Hash32, Uint256, sql_list
-from core.reserve.rules import ConversionStatus, ReserveEventKind
+from core.db.base import AddressColumn, Base, HexColumn, Uint256, sql_list
+from core.reserve.rules import (
+    ConversionStatus,
+    ReserveEventKind,
+    ReserveFact,
+    ReserveLock,
+    ReserveTotals,
+)
 
 
 class ReserveEvent(Base):
@@ -41,26 +46,57 @@ class ReserveEvent(Base):
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
-    block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    block_hash: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     log_index: Mapped[int] = mapped_column(Integer, primary_key=True)
     number: Mapped[int]
     at: Mapped[int]  # unix seconds of the block
-    tx_hash: Mapped[bytes] = mapped_column(Hash32)
+    tx_hash: Mapped[str] = mapped_column(HexColumn)
     kind: Mapped[str] = mapped_column(Text)
-    party: Mapped[bytes | None] = mapped_column(BYTEA)  # buyer, holder or treasury
-    recipient: Mapped[bytes | None] = mapped_column(BYTEA)  # of a purchase
-    account_ref: Mapped[bytes | None] = mapped_column(Hash32)  # of a conversion
+    party: Mapped[str | None] = mapped_column(AddressColumn)  # buyer, holder or treasury
+    recipient: Mapped[str | None] = mapped_column(AddressColumn)  # of a purchase
+    account_ref: Mapped[str | None] = mapped_column(HexColumn)  # of a conversion
     tokens: Mapped[int] = mapped_column(Uint256)
     usdc_e6: Mapped[int] = mapped_column(Uint256)
     reserve_after_e6: Mapped[int] = mapped_column(Uint256)
     supply_after: Mapped[int] = mapped_column(Uint256)
     owed_after_e6: Mapped[int] = mapped_column(Uint256)
     is_paused_after: Mapped[bool]
-    treasury_after: Mapped[bytes | None] = mapped_column(BYTEA)
+    treasury_after: Mapped[str | None] = mapped_column(AddressColumn)
     # rules.ReserveLock; zeros: nothing was ever locked
     lock_after_e6: Mapped[int] = mapped_column(Uint256, server_default=text("0"))
     lock_since_after: Mapped[int] = mapped_column(server_default=text("0"))
     lock_until_after_ns: Mapped[int] = mapped_column(server_default=text("0"))
+
+    @property
+    def fact(self) -> ReserveFact:
+        return ReserveFact(
+            ReserveEventKind(self.kind),
+            self.party,
+            self.recipient,
+            self.account_ref,
+            self.tokens,
+            self.usdc_e6,
+        )
+
+    @property
+    def totals(self) -> ReserveTotals:
+        """The contract's numbers after it."""
+        return ReserveTotals(
+            self.reserve_after_e6,
+            self.supply_after,
+            self.owed_after_e6,
+            self.is_paused_after,
+            self.treasury_after,
+            ReserveLock(self.lock_after_e6, self.lock_since_after, self.lock_until_after_ns),
+        )
+
+    @totals.setter
+    def totals(self, after: ReserveTotals) -> None:
+        self.reserve_after_e6, self.supply_after = after.reserve_e6, after.supply
+        self.owed_after_e6, self.is_paused_after = after.owed_e6, after.is_paused
+        self.treasury_after, lock = after.treasury, after.lock
+        self.lock_after_e6, self.lock_since_after = lock.amount_e6, lock.since
+        self.lock_until_after_ns = lock.until_ns
 
 
 class ReserveConversion(Base):
@@ -104,12 +140,12 @@ class ReserveConversion(Base):
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True)
-    block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    block_hash: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     log_index: Mapped[int] = mapped_column(Integer, primary_key=True)
     number: Mapped[int]
-    tx_hash: Mapped[bytes] = mapped_column(Hash32)
-    holder: Mapped[bytes] = mapped_column(BYTEA)
-    account_ref: Mapped[bytes] = mapped_column(Hash32)
+    tx_hash: Mapped[str] = mapped_column(HexColumn)
+    holder: Mapped[str] = mapped_column(AddressColumn)
+    account_ref: Mapped[str] = mapped_column(HexColumn)
     tokens: Mapped[int] = mapped_column(Uint256)
     usdc_e6: Mapped[int] = mapped_column(Uint256)
     status: Mapped[str] = mapped_column(Text)
@@ -128,7 +164,7 @@ class ReserveRef(Base):
 
     __tablename__ = "reserve_ref"
 
-    account_ref: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    account_ref: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), unique=True)
     issued_at: Mapped[datetime]
 
@@ -138,8 +174,8 @@ class ReserveClaim(Base):
 
     __tablename__ = "reserve_claim"
 
-    account_ref: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
-    holder: Mapped[bytes] = mapped_column(BYTEA, primary_key=True)
+    account_ref: Mapped[str] = mapped_column(HexColumn, primary_key=True)
+    holder: Mapped[str] = mapped_column(AddressColumn, primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), index=True)
     claimed_at: Mapped[datetime]
 
@@ -153,7 +189,7 @@ class ReserveConverted(Base):
     __table_args__ = (CheckConstraint("usdc_e6 >= 0", name="usdc_e6"),)
 
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"), primary_key=True)
-    account_ref: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    account_ref: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     usdc_e6: Mapped[int] = mapped_column(Uint256)
 
 
@@ -164,7 +200,7 @@ class ReserveReading(Base):
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     number: Mapped[int]
-    block_hash: Mapped[bytes] = mapped_column(Hash32)
+    block_hash: Mapped[str] = mapped_column(HexColumn)
     at: Mapped[int]  # unix seconds of the block
     reserve_e6: Mapped[int] = mapped_column(Uint256)
     supply: Mapped[int] = mapped_column(Uint256)

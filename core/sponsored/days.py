@@ -5,19 +5,20 @@ address that they came from (core.keeper.gas.sponsored_scopes).
 from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
-from sqlalchemy import ColumnElement, exists, func, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session
 
 from core.blocks.queries import not_orphaned
-from core.hexes import bytes_of
 from core.keeper import gas as gas_days
 from core.keeper import requests as outbox
 from core.keeper.gas import GasBudgets, NoGas, kind_of
+from core.limits import CallerLimits
+from core.sponsored.proofs import is_proved_use
 from core.sponsored.rules import GOOD_S, MOST_BUYS, MOST_FAILURES, Use
 from core.sponsored.sending import key_of
-from core.sponsored.tables import SponsoredBuyRow, SponsoredProof, SponsoredUse
+from core.sponsored.tables import SponsoredBuy, SponsoredUse
 from core.times import next_day
 
 SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be given back
@@ -26,42 +27,23 @@ SOON = timedelta(minutes=1)  # by then gas that is kept for other buys may be gi
 ENDS_WITHIN: Final = timedelta(seconds=2 * GOOD_S)
 
 
-class SponsorGas(Protocol):
-    """The settings that say what gas may cost in a UTC day."""
-
-    @property
-    def sponsor_gas_wei_per_day(self) -> int: ...
-
-    @property
-    def sponsor_gas_wei_of_new_buyers_per_day(self) -> int: ...
-
-    @property
-    def sponsor_gas_wei_per_address_per_day(self) -> int: ...
-
-    @property
-    def sponsor_gas_wei_per_owner_per_day(self) -> int: ...
-
-    @property
-    def sponsor_gas_wei_per_account_per_day(self) -> int: ...
-
-
-def sponsor_budgets(gas: SponsorGas) -> GasBudgets:
+def sponsor_budgets(limits: CallerLimits) -> GasBudgets:
     """No part is more than the whole."""
-    total_wei = gas.sponsor_gas_wei_per_day
+    total_wei = limits.sponsor_gas_wei_per_day
     return GasBudgets(
         total_wei=total_wei,
-        owner_wei=min(total_wei, gas.sponsor_gas_wei_per_owner_per_day),
-        account_wei=min(total_wei, gas.sponsor_gas_wei_per_account_per_day),
-        address_wei=min(total_wei, gas.sponsor_gas_wei_per_address_per_day),
-        new_buyers_wei=min(total_wei, gas.sponsor_gas_wei_of_new_buyers_per_day),
+        owner_wei=min(total_wei, limits.sponsor_gas_wei_per_owner_per_day),
+        account_wei=min(total_wei, limits.sponsor_gas_wei_per_account_per_day),
+        address_wei=min(total_wei, limits.sponsor_gas_wei_per_address_per_day),
+        new_buyers_wei=min(total_wei, limits.sponsor_gas_wei_of_new_buyers_per_day),
     )
 
 
 def without_room(
-    session: Session, settings: SponsorGas, scope: str, wei: int, now: datetime
+    session: Session, limits: CallerLimits, scope: str, wei: int, now: datetime
 ) -> NoGas | None:
     """What is left of a scope's gas today, where that is less than `wei`; None: there is room."""
-    (budget,) = sponsor_budgets(settings).of_sponsored([scope]).values()
+    (budget,) = sponsor_budgets(limits).of_sponsored([scope]).values()
     spent, reserved = gas_days.used_wei(session, gas_days.day_of(now), scope)
     if spent + reserved + wei <= budget:
         return None
@@ -77,7 +59,7 @@ def free_again_at(no_gas: NoGas, now: datetime) -> datetime:
 
 def accepted_since(session: Session, scopes: Collection[str], since: datetime) -> Counter[str]:
     """By scope of MOST_BUYS: how many buys were accepted since then."""
-    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_BUYS)
+    row, scopes = SponsoredBuy, _bounded(scopes, MOST_BUYS)
     each = (
         select(func.unnest(row.gas_scopes).label("scope"))
         .where(row.accepted_at >= since, row.gas_scopes.overlap(list(scopes)))
@@ -93,7 +75,7 @@ def failed_since(session: Session, scopes: Collection[str], since: datetime) -> 
     """By scope of MOST_FAILURES: how many requests ended since then in a transaction that failed on
     chain, whenever their buys were accepted.
     """
-    row, scopes = SponsoredBuyRow, _bounded(scopes, MOST_FAILURES)
+    row, scopes = SponsoredBuy, _bounded(scopes, MOST_FAILURES)
     query = select(row.id, row.requests, row.gas_scopes).where(
         row.accepted_at >= since - ENDS_WITHIN, row.gas_scopes.overlap(list(scopes))
     )
@@ -126,23 +108,16 @@ def failed_too_often(session: Session, scopes: Collection[str], since: datetime)
 
 def has_paid_before(session: Session, chain_id: int, buyer: str) -> bool:
     """Whether a sponsored buy of the wallet was paid, fee and purchase, and both are proved."""
-    row = SponsoredBuyRow
-    paid = [_is_paid(row.chain_id, nonce) for nonce in (row.buy_nonce, row.fee_nonce)]
-    own = (row.chain_id == chain_id, row.buyer == bytes_of(buyer), row.accepted_at.is_not(None))
+    row = SponsoredBuy
+    own = (row.chain_id == chain_id, row.buyer == buyer, row.accepted_at.is_not(None))
+    paid = [
+        exists().where(
+            SponsoredUse.chain_id == chain_id,
+            SponsoredUse.nonce == nonce,
+            SponsoredUse.use == Use.PAID,
+            not_orphaned(SponsoredUse.chain_id, SponsoredUse.block_hash),
+            is_proved_use(SponsoredUse),
+        )
+        for nonce in (row.buy_nonce, row.fee_nonce)
+    ]
     return bool(session.scalar(select(exists().where(*own, *paid))))
-
-
-def _is_paid(
-    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[bytes]
-) -> ColumnElement[bool]:
-    use, proof = SponsoredUse, SponsoredProof
-    return exists().where(
-        use.chain_id == chain_id,
-        use.nonce == nonce,
-        use.use == Use.PAID,
-        not_orphaned(use.chain_id, use.block_hash),
-        proof.chain_id == use.chain_id,
-        proof.nonce == use.nonce,
-        proof.block_hash == use.block_hash,
-        proof.is_used,
-    )

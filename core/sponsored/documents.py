@@ -13,8 +13,8 @@ from eth_utils.crypto import keccak
 from core.chain.abi import function
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain import typed_data
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import BuyPart
+from core.sponsored.tables import SponsoredBuy
 
 
 def buy_nonce(
@@ -42,16 +42,8 @@ class SignedPart:
 
 def purchase_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
     """ReceiveWithAuthorization to the reserve token."""
-    message = (
-        usdc,
-        buy.chain_id,
-        buy.buyer,
-        buy.reserve_token,
-        buy.amount_usdc_e6,
-        0,
-        buy.valid_before,
-        buy.buy_nonce,
-    )
+    paid = (buy.reserve_token, buy.amount_usdc_e6, 0, buy.valid_before, buy.buy_nonce)
+    message = (usdc, buy.chain_id, buy.buyer, *paid)
     return SignedPart(
         typed_data.receive_authorization_typed_data(*message),
         typed_data.receive_authorization_digest(*message),
@@ -60,16 +52,8 @@ def purchase_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
 
 def fee_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
     """TransferWithAuthorization to the token's treasury."""
-    message = (
-        usdc,
-        buy.chain_id,
-        buy.buyer,
-        buy.treasury,
-        buy.fee_usdc_e6,
-        0,
-        buy.valid_before,
-        buy.fee_nonce,
-    )
+    paid = (buy.treasury, buy.fee_usdc_e6, 0, buy.valid_before, buy.fee_nonce)
+    message = (usdc, buy.chain_id, buy.buyer, *paid)
     return SignedPart(
         typed_data.transfer_authorization_typed_data(*message),
         typed_data.transfer_authorization_digest(*message),
@@ -79,27 +63,11 @@ def fee_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
 def call_of(buy: SponsoredBuy, part: BuyPart) -> tuple[str, str]:
     """(contract, call data) of an accepted buy."""
     assert buy.purchase_signature is not None, "only an accepted buy is sent"
+    terms = (buy.buyer, buy.recipient, buy.amount_usdc_e6, buy.min_tokens)
+    signed = (buy.salt, buy.purchase_signature)
     if part is BuyPart.PURCHASE:
-        data = function("ReserveToken", "buyWithAuthorization").encode(
-            buy.buyer,
-            buy.recipient,
-            buy.amount_usdc_e6,
-            buy.min_tokens,
-            0,
-            buy.valid_before,
-            buy.salt,
-            buy.purchase_signature,
-        )
-        return buy.reserve_token, data
-    purchase = (
-        buy.buyer,
-        buy.recipient,
-        buy.amount_usdc_e6,
-        buy.min_tokens,
-        buy.salt,
-        buy.purchase_signature,
-    )
-    data = function("SponsoredBuy", "buy").encode(
-        purchase, (buy.fee_usdc_e6, buy.fee_signature), buy.valid_before
-    )
-    return buy.batch, data
+        purchase = function("ReserveToken", "buyWithAuthorization")
+        return buy.reserve_token, purchase.encode(*terms, 0, buy.valid_before, *signed)
+    fee = (buy.fee_usdc_e6, buy.fee_signature)
+    batch = function("SponsoredBuy", "buy")
+    return buy.batch, batch.encode((*terms, *signed), fee, buy.valid_before)

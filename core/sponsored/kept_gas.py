@@ -9,19 +9,19 @@ kept.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 from typing import Final, Generic, TypeVar
 
 from core.chain.reader import ChainReader
-from core.errors import OutsideError
 from core.sponsored.prices import EthPrices, FixedEthPrice
 from core.sponsored.readings import gas_by_size
 from core.sponsored.rules import GasPrice
 
 KEEP_S: Final = 5
+MOST_AT_ONCE: Final = 4  # questions to a node that takes longer than KEEP_S
 T = TypeVar("T")
 
 
@@ -38,40 +38,20 @@ class SharedReading(Generic[T]):
 
     def __init__(self) -> None:
         self._lock = Lock()
+        self._pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="shared-reading")
         self._flight: Future[T] | None = None
         self._asked_at: datetime | None = None
 
     def of(self, ask: Callable[[], T], now: datetime) -> T:
         """At most KEEP_S old, exclusive. Errors: OutsideError, as the node's question gave it."""
         with self._lock:
-            flight, is_ours = self._flight, False
-            if flight is None or not self._is_fresh(now):
-                flight, is_ours = Future(), True
+            flight, at = self._flight, self._asked_at
+            # a clock that was set back makes nothing last longer
+            is_fresh = at is not None and 0 <= (now - at).total_seconds() < KEEP_S
+            if flight is None or not is_fresh or (flight.done() and flight.exception() is not None):
+                flight = self._pool.submit(ask)
                 self._flight, self._asked_at = flight, now
-        if is_ours:
-            self._ask(flight, ask)
         return flight.result()
-
-    def _is_fresh(self, now: datetime) -> bool:
-        """A clock that was set back makes nothing last longer."""
-        at = self._asked_at
-        return at is not None and 0 <= (now - at).total_seconds() < KEEP_S
-
-    def _ask(self, flight: Future[T], ask: Callable[[], T]) -> None:
-        try:
-            flight.set_result(ask())
-        except OutsideError as error:
-            flight.set_exception(error)
-        finally:
-            if not flight.done():
-                flight.cancel()
-            if flight.cancelled() or flight.exception() is not None:
-                self._forget(flight)
-
-    def _forget(self, flight: Future[T]) -> None:
-        with self._lock:
-            if self._flight is flight:
-                self._flight = None
 
 
 class SharedGasReading(SharedReading[GasReading]):

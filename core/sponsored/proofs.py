@@ -21,15 +21,13 @@ from sqlalchemy import (
     select,
     tuple_,
 )
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.blocks import queries as blocks
 from core.blocks.queries import not_orphaned
 from core.db.engine import WriteSession
-from core.hexes import address_of, bytes_of, hex_of
 from core.sponsored.rules import ProvedBy, Use
-from core.sponsored.tables import SponsoredBuyRow, SponsoredDispute, SponsoredProof, SponsoredUse
+from core.sponsored.tables import SponsoredBuy, SponsoredDispute, SponsoredProof, SponsoredUse
 
 FIRST_WAIT, MOST_WAIT = timedelta(seconds=5), timedelta(minutes=10)
 MOST_DOUBLINGS = 7
@@ -37,7 +35,7 @@ MOST_DOUBLINGS = 7
 
 def is_proved(
     chain_id: InstrumentedAttribute[int],
-    nonce: InstrumentedAttribute[bytes],
+    nonce: InstrumentedAttribute[str],
     use: type[SponsoredUse],
 ) -> ColumnElement[bool]:
     """Whether what the record holds of the nonce is proved: `use` in its block, or, where that is
@@ -54,8 +52,19 @@ def is_proved(
     )
 
 
+def is_proved_use(use: type[SponsoredUse]) -> ColumnElement[bool]:
+    """Whether that block is proved to hold the use."""
+    proof = SponsoredProof
+    return exists().where(
+        proof.chain_id == use.chain_id,
+        proof.nonce == use.nonce,
+        proof.is_used,
+        proof.block_hash == use.block_hash,
+    )
+
+
 def is_proved_unpaid(
-    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[bytes]
+    chain_id: InstrumentedAttribute[int], nonce: InstrumentedAttribute[str]
 ) -> ColumnElement[bool]:
     """Whether it is proved that nobody used it, or for what else, and no block ever paid by it."""
     use, proof = SponsoredUse, SponsoredProof
@@ -69,13 +78,13 @@ def is_proved_unpaid(
     )
 
 
-def drop(session: WriteSession, nonces: Sequence[tuple[int, bytes]]) -> None:
+def drop(session: WriteSession, nonces: Sequence[tuple[int, str]]) -> None:
     """Forget all about these, each of a chain, whose quotes are gone."""
     for table in (SponsoredUse, SponsoredProof, SponsoredDispute):
         session.execute(delete(table).where(tuple_(table.chain_id, table.nonce).in_(nonces)))
 
 
-def dispute_of(nonce: InstrumentedAttribute[bytes]) -> ScalarSelect[str]:
+def dispute_of(nonce: InstrumentedAttribute[str]) -> ScalarSelect[str]:
     """Why nothing is proved of it; null: nothing is disputed."""
     return (
         select(SponsoredDispute.why).where(SponsoredDispute.nonce == nonce).limit(1)
@@ -121,9 +130,8 @@ def unproved(
     values = {**_values_of(span), "now": now, "most": limit}
     in_blocks = dict[str, tuple[str, ...]]()
     for block_hash, nonce in session.execute(_due_uses(chain_id), values):
-        key = hex_of(block_hash)
-        in_blocks[key] = (*in_blocks.get(key, ()), hex_of(nonce))
-    buy_nonce, fee_nonce = SponsoredBuyRow.buy_nonce, SponsoredBuyRow.fee_nonce
+        in_blocks[block_hash] = (*in_blocks.get(block_hash, ()), nonce)
+    buy_nonce, fee_nonce = SponsoredBuy.buy_nonce, SponsoredBuy.fee_nonce
     lapses = [
         row
         for column in (buy_nonce, fee_nonce)
@@ -132,7 +140,7 @@ def unproved(
     if not in_blocks and not lapses:  # quotes cost nothing: they hold up nobody's buy
         quotes = _due_lapses(fee_nonce, chain_id, of_quotes=True)
         lapses = list(session.execute(quotes, values))
-    unused = {hex_of(nonce): address_of(buyer) for nonce, buyer, _ in lapses}
+    unused = {nonce: buyer for nonce, buyer, _ in lapses}
     since = min((int(created_at.timestamp()) for *_, created_at in lapses), default=span.at)
     return Unproved(in_blocks, unused, since)
 
@@ -162,29 +170,24 @@ def _due_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
 
 
 def _unproved_uses(chain_id: int) -> Select[*tuple[Any, ...]]:
-    use, proof = SponsoredUse, SponsoredProof
+    use = SponsoredUse
     query = select(use.block_hash, use.nonce).where(
         use.chain_id == chain_id,
         use.number.between(bindparam("first_number"), bindparam("last_number")),
         not_orphaned(use.chain_id, use.block_hash),
-        ~exists().where(
-            proof.chain_id == chain_id,
-            proof.nonce == use.nonce,
-            proof.is_used,
-            proof.block_hash == use.block_hash,
-        ),
+        ~is_proved_use(use),
     )
     return query.order_by(use.number, use.block_hash, use.nonce)
 
 
 @cache
 def _due_lapses(
-    nonce: InstrumentedAttribute[bytes], chain_id: int, *, of_quotes: bool = False
+    nonce: InstrumentedAttribute[str], chain_id: int, *, of_quotes: bool = False
 ) -> Select[*tuple[Any, ...]]:
     """Of buys that were handed in, or of which one authorization was used; `of_quotes`: of the
     others.
     """
-    row, proof, use = SponsoredBuyRow, SponsoredProof, SponsoredUse
+    row, proof, use = SponsoredBuy, SponsoredProof, SponsoredUse
     is_used = exists().where(
         use.chain_id == chain_id, use.nonce.in_([row.buy_nonce, row.fee_nonce])
     )
@@ -209,7 +212,7 @@ def _due_lapses(
     return query.order_by(row.valid_before).limit(bindparam("most"))
 
 
-def _is_due(nonce: InstrumentedAttribute[bytes]) -> ColumnElement[bool]:
+def _is_due(nonce: InstrumentedAttribute[str]) -> ColumnElement[bool]:
     dispute = SponsoredDispute
     return ~exists().where(dispute.nonce == nonce, dispute.next_at > bindparam("now"))
 
@@ -236,8 +239,8 @@ def prove(
     rows = [
         {
             "chain_id": chain_id,
-            "nonce": bytes_of(nonce),
-            "block_hash": bytes_of(block_hash),
+            "nonce": nonce,
+            "block_hash": block_hash,
             "is_used": is_used,
             "by": by,
             "at": now,
@@ -248,12 +251,11 @@ def prove(
     settle(session, chain_id, nonces)
 
 
-def settle(session: WriteSession, chain_id: int, nonces: Iterable[str]) -> None:
+def settle(session: WriteSession, chain_id: int, nonces: Collection[str]) -> None:
     """Their disputes are over."""
-    raw = [bytes_of(nonce) for nonce in nonces]
     session.execute(
         delete(SponsoredDispute).where(
-            SponsoredDispute.chain_id == chain_id, SponsoredDispute.nonce.in_(raw)
+            SponsoredDispute.chain_id == chain_id, SponsoredDispute.nonce.in_(nonces)
         )
     )
 
@@ -262,14 +264,10 @@ def dispute(
     session: WriteSession, chain_id: int, nonces: Iterable[str], why: str, now: datetime
 ) -> None:
     """Asked again later, twice as long each time."""
-    table = SponsoredDispute
     for nonce in nonces:
-        key = {"chain_id": chain_id, "nonce": bytes_of(nonce)}
-        row = session.get(table, (chain_id, bytes_of(nonce)))
-        tries = 1 if row is None else row.tries + 1
-        said = {"why": why, "tries": tries, "next_at": now + wait_after(tries)}
-        session.execute(
-            insert(table)
-            .values(**key, since=now, **said)
-            .on_conflict_do_update(index_elements=["chain_id", "nonce"], set_=said)
-        )
+        row = session.get(SponsoredDispute, (chain_id, nonce))
+        if row is None:
+            row = SponsoredDispute(chain_id=chain_id, nonce=nonce, since=now, tries=0)
+            session.add(row)
+        row.why, row.tries = why, row.tries + 1
+        row.next_at = now + wait_after(row.tries)

@@ -16,49 +16,25 @@ from core.blocks import queries as blocks
 from core.blocks.queries import SAFE, not_orphaned
 from core.db.engine import WriteSession
 from core.db.locks import LockClass, named
-from core.hexes import address_of, bytes_of, hex_of
 from core.money import UsdcE6
 from core.sponsored import proofs
 from core.sponsored.logs import AuthorizationLog
 from core.sponsored.proofs import dispute_of, is_proved
-from core.sponsored.rules import Heights, SeenUse, TransferFate, Use, Word, transfer_of
-from core.sponsored.tables import SponsoredBuyRow, SponsoredUse, SponsorHeartbeat
+from core.sponsored.quotes import BuyStanding, quote_standing
+from core.sponsored.rules import (
+    NEXT_STEPS,
+    Heights,
+    SeenUse,
+    TransferFate,
+    Use,
+    Word,
+    state_of,
+    transfer_of,
+)
+from core.sponsored.tables import SponsoredBuy, SponsoredUse, SponsorHeartbeat
 
 PURCHASE, FEE = aliased(SponsoredUse, name="purchase"), aliased(SponsoredUse, name="fee")
 KEPT_AFTER_S = 86_400  # after its end: a quote that nobody accepted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SponsoredBuy:
-    """A quote, accepted or not. Amounts: base units; tokens: 1e-18; `valid_before`: unix seconds,
-    exclusive.
-    """
-
-    id: str
-    chain_id: int
-    account_id: int
-    buyer: str
-    recipient: str
-    reserve_token: str
-    batch: str
-    treasury: str
-    amount_usdc_e6: UsdcE6
-    fee_usdc_e6: UsdcE6
-    credit_usdc_e6: UsdcE6
-    tokens: int
-    min_tokens: int
-    salt: str
-    buy_nonce: str
-    fee_nonce: str
-    covers_wei: int
-    valid_before: int
-    expires_at: datetime
-    created_at: datetime
-    purchase_signature: str | None = None
-    fee_signature: str | None = None
-    accepted_at: datetime | None = None
-    requests: int = 0
-    gas_scopes: Sequence[str] | None = None  # of an accepted one: in what it counts for the day
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +55,15 @@ class SeenBuy:
             transfer_of(self.fee, until, heights, self.fee_word),
         )
 
+    def standing(self, heights: Heights, now: datetime) -> BuyStanding:
+        purchase, fee = self.fates(heights)
+        if self.buy.accepted_at is None:
+            return quote_standing(purchase, fee, is_over=now >= self.buy.expires_at)
+        state, is_final = state_of(purchase, fee)
+        return BuyStanding(state, is_final, NEXT_STEPS[state, is_final])
+
 
 # Quotes and buys
-
-
-def add_buy(session: WriteSession, buy: SponsoredBuy) -> None:
-    session.add(SponsoredBuyRow(**_columns(buy)))
-    session.flush()
 
 
 def lock_buyer(session: WriteSession, buyer: str, owner_id: int | None) -> None:
@@ -98,41 +76,16 @@ def lock_buyer(session: WriteSession, buyer: str, owner_id: int | None) -> None:
 
 
 def lock_buy(session: WriteSession, buy_id: str) -> SponsoredBuy | None:
-    row = session.scalars(
-        select(SponsoredBuyRow).where(SponsoredBuyRow.id == buy_id).with_for_update()
-    ).one_or_none()
-    return None if row is None else _buy(row)
-
-
-def accept(
-    session: WriteSession,
-    buy_id: str,
-    purchase_signature: str,
-    fee_signature: str,
-    gas_scopes: Sequence[str],
-    now: datetime,
-) -> None:
-    """Note both signatures, in what it counts for the day, and the first request to send."""
-    session.execute(
-        update(SponsoredBuyRow)
-        .where(SponsoredBuyRow.id == buy_id)
-        .values(
-            purchase_signature=bytes_of(purchase_signature),
-            fee_signature=bytes_of(fee_signature),
-            accepted_at=now,
-            gas_scopes=list(gas_scopes),
-            requests=1,
-        )
-    )
+    return session.get(SponsoredBuy, buy_id, with_for_update=True, populate_existing=True)
 
 
 def count_request(session: WriteSession, buy_id: str, was: int) -> bool:
     """One more; False when somebody else counted meanwhile."""
     statement = (
-        update(SponsoredBuyRow)
-        .where(SponsoredBuyRow.id == buy_id, SponsoredBuyRow.requests == was)
+        update(SponsoredBuy)
+        .where(SponsoredBuy.id == buy_id, SponsoredBuy.requests == was)
         .values(requests=was + 1)
-        .returning(SponsoredBuyRow.id)
+        .returning(SponsoredBuy.id)
     )
     return session.execute(statement).one_or_none() is not None
 
@@ -146,7 +99,7 @@ def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
     """Drop at most `limit` quotes that nobody accepted, whose authorizations ended before that second
     and whose fee is proved never to have been taken. How many went.
     """
-    row = SponsoredBuyRow
+    row = SponsoredBuy
     old = _quotes_to_drop(ended_before).limit(limit)
     gone = delete(row).where(row.id.in_(old), row.accepted_at.is_(None))
     dropped = session.execute(gone.returning(row.chain_id, row.buy_nonce, row.fee_nonce)).all()
@@ -155,7 +108,7 @@ def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
 
 
 def _quotes_to_drop(ended_before: int) -> Select[str]:
-    row = SponsoredBuyRow
+    row = SponsoredBuy
     return select(row.id).where(
         row.accepted_at.is_(None),
         row.valid_before < ended_before,
@@ -176,20 +129,20 @@ def heights(session: Session, chain_id: int) -> Heights:
 
 def find(session: Session, account_id: int, buy_id: str) -> SeenBuy | None:
     """An account's buy."""
-    query = _seen().where(SponsoredBuyRow.id == buy_id, SponsoredBuyRow.account_id == account_id)
+    query = _seen().where(SponsoredBuy.id == buy_id, SponsoredBuy.account_id == account_id)
     return _only(session, query)
 
 
 def find_any(session: Session, buy_id: str) -> SeenBuy | None:
-    return _only(session, _seen().where(SponsoredBuyRow.id == buy_id))
+    return _only(session, _seen().where(SponsoredBuy.id == buy_id))
 
 
 def buys_of(session: Session, account_id: int, limit: int) -> list[SeenBuy]:
     """An account's accepted buys, newest first."""
     query = _seen().where(
-        SponsoredBuyRow.account_id == account_id, SponsoredBuyRow.accepted_at.is_not(None)
+        SponsoredBuy.account_id == account_id, SponsoredBuy.accepted_at.is_not(None)
     )
-    query = query.order_by(SponsoredBuyRow.accepted_at.desc(), SponsoredBuyRow.id).limit(limit)
+    query = query.order_by(SponsoredBuy.accepted_at.desc(), SponsoredBuy.id).limit(limit)
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
@@ -200,26 +153,26 @@ def sendable(
     that may be asked for again, by id, from the one after `last` on.
     """
     query = _seen().where(
-        SponsoredBuyRow.accepted_at.is_not(None),
-        SponsoredBuyRow.valid_before > after,
-        SponsoredBuyRow.requests < most_requests,
+        SponsoredBuy.accepted_at.is_not(None),
+        SponsoredBuy.valid_before > after,
+        SponsoredBuy.requests < most_requests,
         PURCHASE.use.is_(None),
-        SponsoredBuyRow.id > last,
+        SponsoredBuy.id > last,
     )
-    query = query.order_by(SponsoredBuyRow.id).limit(limit)
+    query = query.order_by(SponsoredBuy.id).limit(limit)
     return [_seen_buy(*row) for row in session.execute(query)]
 
 
 def pledged_usdc_e6(session: Session, chain_id: int, buyer: str, now: int) -> UsdcE6:
     """What the accepted buys of a wallet may still take from it."""
-    amount = func.sum(SponsoredBuyRow.amount_usdc_e6).filter(PURCHASE.use.is_(None))
-    fees = func.sum(SponsoredBuyRow.fee_usdc_e6).filter(FEE.use.is_(None))
+    amount = func.sum(SponsoredBuy.amount_usdc_e6).filter(PURCHASE.use.is_(None))
+    fees = func.sum(SponsoredBuy.fee_usdc_e6).filter(FEE.use.is_(None))
     query = _joined(select(func.coalesce(amount, 0) + func.coalesce(fees, 0)))
     query = query.where(
-        SponsoredBuyRow.chain_id == chain_id,
-        SponsoredBuyRow.buyer == bytes_of(buyer),
-        SponsoredBuyRow.accepted_at.is_not(None),
-        SponsoredBuyRow.valid_before > now,
+        SponsoredBuy.chain_id == chain_id,
+        SponsoredBuy.buyer == buyer,
+        SponsoredBuy.accepted_at.is_not(None),
+        SponsoredBuy.valid_before > now,
     )
     return UsdcE6(int(session.scalar(query) or 0))
 
@@ -234,14 +187,14 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
         return UsdcE6(0)
     is_dead = _is_dead(at.safe_number, at.safe_at)
     is_paid = and_(FEE.use == Use.PAID, FEE.number <= at.safe_number)
-    paid = and_(is_dead, is_paid, _is_settled(FEE, SponsoredBuyRow.fee_nonce))
-    owed = func.coalesce(func.sum(SponsoredBuyRow.fee_usdc_e6).filter(paid), 0)
-    is_accepted = SponsoredBuyRow.accepted_at.is_not(None)
-    uses_up = SponsoredBuyRow.credit_usdc_e6
+    paid = and_(is_dead, is_paid, _is_settled(FEE, SponsoredBuy.fee_nonce))
+    owed = func.coalesce(func.sum(SponsoredBuy.fee_usdc_e6).filter(paid), 0)
+    is_accepted = SponsoredBuy.accepted_at.is_not(None)
+    uses_up = SponsoredBuy.credit_usdc_e6
     used = func.coalesce(func.sum(uses_up).filter(and_(is_accepted, ~is_dead)), 0)
     query = _joined(select(owed - used)).where(
-        SponsoredBuyRow.chain_id == chain_id,
-        SponsoredBuyRow.buyer == bytes_of(buyer),
+        SponsoredBuy.chain_id == chain_id,
+        SponsoredBuy.buyer == buyer,
         or_(is_accepted, FEE.use == Use.PAID),
     )
     return UsdcE6(max(0, int(session.scalar(query) or 0)))
@@ -250,16 +203,14 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
 def _is_dead(safe_number: int, safe_at: int) -> ColumnElement[bool]:
     """As rules.transfer_of: dead for good. Never null."""
     spoiled = and_(PURCHASE.use != Use.PAID, PURCHASE.number <= safe_number)
-    lapsed = and_(PURCHASE.use.is_(None), SponsoredBuyRow.valid_before <= safe_at)
-    is_settled = _is_settled(PURCHASE, SponsoredBuyRow.buy_nonce)
+    lapsed = and_(PURCHASE.use.is_(None), SponsoredBuy.valid_before <= safe_at)
+    is_settled = _is_settled(PURCHASE, SponsoredBuy.buy_nonce)
     return and_(func.coalesce(or_(spoiled, lapsed), False), is_settled)
 
 
-def _is_settled(
-    use: type[SponsoredUse], nonce: InstrumentedAttribute[bytes]
-) -> ColumnElement[bool]:
+def _is_settled(use: type[SponsoredUse], nonce: InstrumentedAttribute[str]) -> ColumnElement[bool]:
     """Proved, and undisputed."""
-    return and_(is_proved(SponsoredBuyRow.chain_id, nonce, use), dispute_of(nonce).is_(None))
+    return and_(is_proved(SponsoredBuy.chain_id, nonce, use), dispute_of(nonce).is_(None))
 
 
 # What the indexer does
@@ -280,34 +231,32 @@ def open_nonces(session: Session, chain_id: int, since: int, now: datetime) -> O
     quotes that may still be handed in: others cost nothing, so that nobody makes ranges dear by
     asking for many.
     """
-    row = SponsoredBuyRow
+    row = SponsoredBuy
     query = select(row.buy_nonce, row.fee_nonce, row.buyer, row.reserve_token).where(
         row.chain_id == chain_id,
         row.valid_before > since,
         or_(row.accepted_at.is_not(None), row.expires_at > now),
     )
     rows = session.execute(query).all()
-    buyers, tokens = {one.buyer for one in rows}, {one.reserve_token for one in rows}
     return OpenNonces(
-        tuple(hex_of(nonce) for one in rows for nonce in (one.buy_nonce, one.fee_nonce)),
-        frozenset(hex_of(one.buy_nonce) for one in rows),
-        tuple(sorted(map(address_of, buyers))),
-        tuple(sorted(map(address_of, tokens))),
+        tuple(nonce for one in rows for nonce in (one.buy_nonce, one.fee_nonce)),
+        frozenset(one.buy_nonce for one in rows),
+        tuple(sorted({one.buyer for one in rows})),
+        tuple(sorted({one.reserve_token for one in rows})),
     )
 
 
 def note_uses(session: WriteSession, chain_id: int, found: Sequence[AuthorizationLog]) -> int:
     """Write down those that are of a quote of ours; how many. May be repeated."""
-    wanted = {bytes_of(one.nonce) for one in found}
+    wanted = {one.nonce for one in found}
     if not wanted:
         return 0
-    query = select(SponsoredBuyRow).where(
-        SponsoredBuyRow.chain_id == chain_id,
-        or_(SponsoredBuyRow.buy_nonce.in_(wanted), SponsoredBuyRow.fee_nonce.in_(wanted)),
+    query = select(SponsoredBuy).where(
+        SponsoredBuy.chain_id == chain_id,
+        or_(SponsoredBuy.buy_nonce.in_(wanted), SponsoredBuy.fee_nonce.in_(wanted)),
     )
     by_nonce: dict[str, SponsoredBuy] = {}
-    for row in session.scalars(query):
-        quoted = _buy(row)
+    for quoted in session.scalars(query):
         by_nonce |= {quoted.buy_nonce: quoted, quoted.fee_nonce: quoted}
     rows = [
         _use(chain_id, one, buy)
@@ -328,8 +277,8 @@ def note_proved(
     """Let a block hold these uses of the nonces and no others; whether it held something else."""
     in_block = (
         SponsoredUse.chain_id == chain_id,
-        SponsoredUse.block_hash == bytes_of(block_hash),
-        SponsoredUse.nonce.in_([bytes_of(nonce) for nonce in nonces]),
+        SponsoredUse.block_hash == block_hash,
+        SponsoredUse.nonce.in_(nonces),
     )
     of_each = select(SponsoredUse.log_index, SponsoredUse.use, SponsoredUse.tokens).where(*in_block)
     of_each = of_each.order_by(SponsoredUse.log_index)
@@ -343,7 +292,7 @@ def is_seen_used(session: Session, chain_id: int, nonce: str) -> bool:
     """Whether a block of the record holds its use."""
     query = select(SponsoredUse.nonce).where(
         SponsoredUse.chain_id == chain_id,
-        SponsoredUse.nonce == bytes_of(nonce),
+        SponsoredUse.nonce == nonce,
         not_orphaned(SponsoredUse.chain_id, SponsoredUse.block_hash),
     )
     return session.execute(query.limit(1)).first() is not None
@@ -364,11 +313,11 @@ def _use(chain_id: int, one: AuthorizationLog, buy: SponsoredBuy) -> dict[str, A
         use = Use.PAID
     return {
         "chain_id": chain_id,
-        "block_hash": bytes_of(one.log.block_hash),
+        "block_hash": one.log.block_hash,
         "log_index": one.log.log_index,
         "number": one.log.block_number,
-        "tx_hash": bytes_of(one.log.tx_hash),
-        "nonce": bytes_of(one.nonce),
+        "tx_hash": one.log.tx_hash,
+        "nonce": one.nonce,
         "use": use,
         "tokens": tokens,
     }
@@ -377,19 +326,10 @@ def _use(chain_id: int, one: AuthorizationLog, buy: SponsoredBuy) -> dict[str, A
 # The sponsor
 
 
-@dataclass(frozen=True, slots=True)
-class SponsorSign:
-    """The keeper's last sign that it can send."""
-
-    sponsor: str
-    balance_wei: int
-    at: datetime
-
-
 def beat(
     session: WriteSession, chain_id: int, sponsor: str, balance_wei: int, now: datetime
 ) -> None:
-    values = {"sponsor": bytes_of(sponsor), "balance_wei": balance_wei, "at": now}
+    values = {"sponsor": sponsor, "balance_wei": balance_wei, "at": now}
     session.execute(
         insert(SponsorHeartbeat)
         .values(chain_id=chain_id, **values)
@@ -397,22 +337,21 @@ def beat(
     )
 
 
-def sponsor(session: Session, chain_id: int) -> SponsorSign | None:
-    """None: no keeper with a sponsor's key has run."""
-    row = session.get(SponsorHeartbeat, chain_id)
-    return None if row is None else SponsorSign(address_of(row.sponsor), row.balance_wei, row.at)
+def sponsor(session: Session, chain_id: int) -> SponsorHeartbeat | None:
+    """The keeper's last sign that it can send. None: no keeper with a sponsor's key has run."""
+    return session.get(SponsorHeartbeat, chain_id)
 
 
 # Rows
 
 
 def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
-    query = query.select_from(SponsoredBuyRow)
-    for use, nonce in ((PURCHASE, SponsoredBuyRow.buy_nonce), (FEE, SponsoredBuyRow.fee_nonce)):
+    query = query.select_from(SponsoredBuy)
+    for use, nonce in ((PURCHASE, SponsoredBuy.buy_nonce), (FEE, SponsoredBuy.fee_nonce)):
         query = query.outerjoin(
             use,
             and_(
-                use.chain_id == SponsoredBuyRow.chain_id,
+                use.chain_id == SponsoredBuy.chain_id,
                 use.nonce == nonce,
                 not_orphaned(use.chain_id, use.block_hash),
             ),
@@ -421,7 +360,7 @@ def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
 
 
 def _seen() -> Select[*tuple[Any, ...]]:
-    row = SponsoredBuyRow
+    row = SponsoredBuy
     words = [
         column
         for use, nonce in ((PURCHASE, row.buy_nonce), (FEE, row.fee_nonce))
@@ -436,47 +375,10 @@ def _only(session: Session, query: Select[*tuple[Any, ...]]) -> SeenBuy | None:
 
 
 def _seen_buy(
-    row: SponsoredBuyRow, purchase: SponsoredUse | None, fee: SponsoredUse | None, *words: Any
+    row: SponsoredBuy, purchase: SponsoredUse | None, fee: SponsoredUse | None, *words: Any
 ) -> SeenBuy:
-    return SeenBuy(
-        _buy(row), _seen_use(purchase), _seen_use(fee), Word(*words[:2]), Word(*words[2:])
-    )
+    return SeenBuy(row, _seen_use(purchase), _seen_use(fee), Word(*words[:2]), Word(*words[2:]))
 
 
 def _seen_use(row: SponsoredUse | None) -> SeenUse | None:
-    return (
-        None if row is None else SeenUse(Use(row.use), row.number, hex_of(row.tx_hash), row.tokens)
-    )
-
-
-_ADDRESSES = ("buyer", "recipient", "reserve_token", "batch", "treasury")
-_BYTES = ("salt", "buy_nonce", "fee_nonce", "purchase_signature", "fee_signature")
-_AMOUNTS = ("amount_usdc_e6", "fee_usdc_e6", "credit_usdc_e6")
-_AS_IS = (
-    "id",
-    "chain_id",
-    "account_id",
-    "tokens",
-    "min_tokens",
-    "covers_wei",
-    "valid_before",
-    "expires_at",
-    "created_at",
-    "accepted_at",
-    "requests",
-    "gas_scopes",
-)
-
-
-def _columns(buy: SponsoredBuy) -> dict[str, Any]:
-    values = {name: getattr(buy, name) for name in (*_AS_IS, *_AMOUNTS)}
-    raw = {name: getattr(buy, name) for name in (*_ADDRESSES, *_BYTES)}
-    return values | {name: None if text is None else bytes_of(text) for name, text in raw.items()}
-
-
-def _buy(row: SponsoredBuyRow) -> SponsoredBuy:
-    values: dict[str, Any] = {name: getattr(row, name) for name in (*_AS_IS, *_AMOUNTS)}
-    values |= {name: address_of(getattr(row, name)) for name in _ADDRESSES}
-    raw = {name: getattr(row, name) for name in _BYTES}
-    values |= {name: None if value is None else hex_of(value) for name, value in raw.items()}
-    return SponsoredBuy(**values)
+    return None if row is None else SeenUse(Use(row.use), row.number, row.tx_hash, row.tokens)

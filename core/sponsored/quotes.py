@@ -28,7 +28,7 @@ from core.sponsored.rules import (
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteStanding:
+class BuyStanding:
     """`is_final`: nothing of it changes any more."""
 
     state: BuyState
@@ -71,18 +71,18 @@ _FEE_PAID_EARLY = (
 )
 
 
-def standing(purchase: TransferFate, fee: TransferFate, *, is_over: bool) -> QuoteStanding:
+def quote_standing(purchase: TransferFate, fee: TransferFate, *, is_over: bool) -> BuyStanding:
     """`is_over`: its time to be handed in has passed."""
     is_disputed = DISPUTED in (purchase.why, fee.why)
     if _is_untouched(purchase) and _is_untouched(fee):
         state = BuyState.EXPIRED if is_over else BuyState.PREPARED
-        return QuoteStanding(state, is_over and not is_disputed, NEXT_STEPS[state, is_over])
+        return BuyStanding(state, is_over and not is_disputed, NEXT_STEPS[state, is_over])
     state, is_final = state_of(purchase, fee)
     if state in (BuyState.DISPUTED, BuyState.FEE_OWED):
-        return QuoteStanding(state, is_final, NEXT_STEPS[state, is_final])
+        return BuyStanding(state, is_final, NEXT_STEPS[state, is_final])
     is_early = state is BuyState.FEE_PAID and not is_over
     said = _FEE_PAID_EARLY if is_early else _ALONE[purchase.leg, fee.leg]
-    return QuoteStanding(state, is_final, said)
+    return BuyStanding(state, is_final, said)
 
 
 def _is_untouched(transfer: TransferFate) -> bool:

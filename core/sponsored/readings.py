@@ -10,6 +10,7 @@ from core.chain import results
 from core.chain.abi import AbiDecodeError, function
 from core.chain.errors import RpcRefusedError, RpcRevertedError
 from core.chain.fees import layer_1_fee_wei
+from core.chain.nodes import Request
 from core.chain.reader import ChainReader, block_argument
 from core.errors import OutsideError
 from core.money import UsdcE6
@@ -43,7 +44,11 @@ def pool_now(chain: ChainReader, token: str) -> PoolNow:
     Errors: RpcError; PoolDisputedError; OutsideError when the node names no newest block.
     """
     header = chain.newest()
-    calls = [_call(token, name, block_argument(header.hash)) for name in NAMES]
+    at = block_argument(header.hash)
+    calls: list[Request] = [
+        ("eth_call", [{"to": token, "data": function("ReserveToken", name).encode()}, at])
+        for name in NAMES
+    ]
     parse = [results.code] * len(calls)
     said = tuple(map(_decoded, NAMES, chain.rpc.batch(calls, parse)))
     newest = ("eth_call", [calls[NAMES.index("treasury")][1][0], "latest"])
@@ -68,10 +73,6 @@ def _said(name: str, answer: bytes | RpcRefusedError) -> Any:
 
 def _decoded(name: str, answer: bytes) -> Any:
     return function("ReserveToken", name).decode_output(answer)[0]
-
-
-def _call(token: str, name: str, at: Any) -> tuple[str, list[Any]]:
-    return "eth_call", [{"to": token, "data": function("ReserveToken", name).encode()}, at]
 
 
 def takes_fees(chain: ChainReader, usdc: str, token: str, treasury: str) -> bool:

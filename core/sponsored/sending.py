@@ -10,8 +10,8 @@ from core.keeper import requests as outbox
 from core.keeper.rules import Purse
 from core.money import usdc_text
 from core.sponsored.documents import call_of
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import BuyPart
+from core.sponsored.tables import SponsoredBuy
 
 KIND = "sponsored_buy"
 ROLE = "sponsor"
@@ -31,7 +31,6 @@ def ask(session: WriteSession, buy: SponsoredBuy, part: BuyPart, number: int, no
         kind=KIND,
         role=ROLE,
         to=call_of(buy, part)[0],
-        data=None,
         reason={
             "buy": buy.id,
             "part": part,

@@ -5,15 +5,17 @@ the sponsor's heartbeat.
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, Text, text
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import Base, Hash32, Uint256, sql_list
+from core.db.base import AddressColumn, Base, HexColumn, Uint256, sql_list
+from core.money import UsdcE6
 from core.sponsored.rules import ProvedBy, Use
 
 
-class SponsoredBuyRow(Base):
+class SponsoredBuy(Base):
     """A quote; accepted once both signatures are in. One that is not is dropped when it is over.
+    Amounts: USDC base units; tokens: 1e-18.
 
     Its nonces are random until it is committed: no block before it can hold them.
     """
@@ -44,30 +46,30 @@ class SponsoredBuyRow(Base):
     id: Mapped[str] = mapped_column(Text, primary_key=True)  # public
     chain_id: Mapped[int]
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
-    buyer: Mapped[bytes] = mapped_column(BYTEA)
-    recipient: Mapped[bytes] = mapped_column(BYTEA)
-    reserve_token: Mapped[bytes] = mapped_column(BYTEA)
-    batch: Mapped[bytes] = mapped_column(BYTEA)  # the SponsoredBuy contract
-    treasury: Mapped[bytes] = mapped_column(BYTEA)
-    amount_usdc_e6: Mapped[int] = mapped_column(Uint256)
-    fee_usdc_e6: Mapped[int] = mapped_column(Uint256)  # that is signed
-    credit_usdc_e6: Mapped[int] = mapped_column(Uint256)  # of fees owed that it uses up
+    buyer: Mapped[str] = mapped_column(AddressColumn)
+    recipient: Mapped[str] = mapped_column(AddressColumn)
+    reserve_token: Mapped[str] = mapped_column(AddressColumn)
+    batch: Mapped[str] = mapped_column(AddressColumn)  # the SponsoredBuy contract
+    treasury: Mapped[str] = mapped_column(AddressColumn)
+    amount_usdc_e6: Mapped[UsdcE6] = mapped_column(Uint256)
+    fee_usdc_e6: Mapped[UsdcE6] = mapped_column(Uint256)  # that is signed
+    credit_usdc_e6: Mapped[UsdcE6] = mapped_column(Uint256)  # of fees owed that it uses up
     tokens: Mapped[int] = mapped_column(Uint256)  # by the quote, 1e-18
     min_tokens: Mapped[int] = mapped_column(Uint256)
-    salt: Mapped[bytes] = mapped_column(Hash32)
-    buy_nonce: Mapped[bytes] = mapped_column(Hash32, unique=True)
-    fee_nonce: Mapped[bytes] = mapped_column(Hash32, unique=True)
+    salt: Mapped[str] = mapped_column(HexColumn)
+    buy_nonce: Mapped[str] = mapped_column(HexColumn, unique=True)
+    fee_nonce: Mapped[str] = mapped_column(HexColumn, unique=True)
     covers_wei: Mapped[int] = mapped_column(Uint256)  # the most gas that the fee pays for
     valid_before: Mapped[int]  # unix seconds, exclusive
     expires_at: Mapped[datetime]  # until then it can be handed in, exclusive
     created_at: Mapped[datetime]
-    purchase_signature: Mapped[bytes | None] = mapped_column(BYTEA)
-    fee_signature: Mapped[bytes | None] = mapped_column(BYTEA)
+    purchase_signature: Mapped[str | None] = mapped_column(HexColumn)
+    fee_signature: Mapped[str | None] = mapped_column(HexColumn)
     accepted_at: Mapped[datetime | None]
     # in what it and its gas count for the day (rules.day_scopes)
     gas_scopes: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     # how often it was asked to be sent; the outbox's key of each has its number
-    requests: Mapped[int]
+    requests: Mapped[int] = mapped_column(default=0)
 
 
 class SponsoredUse(Base):
@@ -82,11 +84,11 @@ class SponsoredUse(Base):
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    block_hash: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     log_index: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     number: Mapped[int]
-    tx_hash: Mapped[bytes] = mapped_column(Hash32)
-    nonce: Mapped[bytes] = mapped_column(Hash32)
+    tx_hash: Mapped[str] = mapped_column(HexColumn)
+    nonce: Mapped[str] = mapped_column(HexColumn)
     use: Mapped[str] = mapped_column(Text)
     tokens: Mapped[int | None] = mapped_column(Uint256)
 
@@ -102,8 +104,8 @@ class SponsoredProof(Base):
     __table_args__ = (CheckConstraint(f"by in {sql_list(ProvedBy)}", name="by"),)
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    nonce: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
-    block_hash: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
+    block_hash: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     is_used: Mapped[bool]
     by: Mapped[str] = mapped_column(Text)
     at: Mapped[datetime]
@@ -115,7 +117,7 @@ class SponsoredDispute(Base):
     __tablename__ = "sponsored_dispute"
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    nonce: Mapped[bytes] = mapped_column(Hash32, primary_key=True)
+    nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
     why: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime]
     tries: Mapped[int]
@@ -128,6 +130,6 @@ class SponsorHeartbeat(Base):
     __tablename__ = "sponsor_heartbeat"
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    sponsor: Mapped[bytes] = mapped_column(BYTEA)
+    sponsor: Mapped[str] = mapped_column(AddressColumn)
     balance_wei: Mapped[int] = mapped_column(Uint256)
     at: Mapped[datetime]

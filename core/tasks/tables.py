@@ -135,9 +135,6 @@ class TaskClaim(Base):
     agent_id: Mapped[int] = mapped_column(ForeignKey("account.id"))
     person: Mapped[str] = mapped_column(Text)
     groups: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=text("'{}'"))
-    # written by processes of the release before 0067 alone; the next release drops them
-    address: Mapped[str | None] = mapped_column(Text)
-    funder: Mapped[str | None] = mapped_column(Text)
     is_exclusive: Mapped[bool]
     stage: Mapped[str] = mapped_column(Text)
     tenths: Mapped[int]

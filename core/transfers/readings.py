@@ -6,8 +6,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.quarantine.queries import ACCOUNT
-from core.quarantine.readings import Reading
-from core.quarantine.rules import ShortLedger
+from core.quarantine.rules import Reading, ShortLedger
 from core.quarantine.views.held import shorts_of
 from core.transfers.ledger import writer as transfer_ledger
 from core.transfers.rules import FourStates

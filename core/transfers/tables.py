@@ -26,7 +26,7 @@ from core.db.base import LEDGER, Base, Hash32, Uint256, sql_list
 from core.transfers.rules import State
 
 # Money in of at least 1 USDC, whether the agent reported it or not: less says nothing of who funds a wallet, since
-# anybody may send dust. Confirmed reports of before 0067 have no sender.
+# anybody may send dust. A confirmed report may have no sender.
 FUNDS = "payload ->> 'from' is not null and reverses_id is null and idle_delta_e6 >= 1000000"
 SENDER = literal_column("lower(transfer_entry.payload ->> 'from')", Text)
 # The order of the chain: a report of an early transfer may stand late in the ledger.

@@ -41,7 +41,7 @@ from indexer.chain.fetch import (
 )
 from indexer.chain.fetch_range import RangeReader, beside_vaults
 from indexer.chain.range_size import RangeSize
-from indexer.chain.rules import Patience, published_rules
+from indexer.chain.rules import published_rules
 from indexer.chain.watch import WatchList
 from indexer.chain.write import BlockWriter
 
@@ -83,11 +83,8 @@ class Filled:
 class Backfill:
     """Takes one range a call. Not thread-safe; fetches with a thread of its own."""
 
-    def __init__(
-        self, chain: ChainContext, clock: Callable[[], datetime], patience: Patience
-    ) -> None:
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
         self._chain = chain
-        self._patience = patience
         self._clock = clock
         self._ranges = RangeReader(chain.reader, chain.sign)
         self._size = RangeSize()
@@ -222,7 +219,7 @@ class Backfill:
         self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader
     ) -> Filled:
         published = {
-            block.header.hash: published_rules(self._chain.reader, block, self._patience)
+            block.header.hash: published_rules(self._chain.reader, block)
             for block in facts
             if block.events_of(AdapterListed)
         }

@@ -36,17 +36,15 @@ from core.transfers.rules import (
     Failure,
     Sighting,
     State,
-    TransferStep,
     TransferVerdict,
     Watched,
     funder_of,
     judge,
     moved,
 )
-from core.transfers.tables import TransferReport
 from core.transfers.views import due_reports
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import deposit_of, payment_of, usdc_payees
+from indexer.chain.facts import deposit_of, paid_account, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
 from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 
@@ -68,7 +66,7 @@ class Moved:
 
 
 Answer = TransactionReceipt | RpcRefusedError | None
-Headers = Mapping[str, BlockHeader | RpcRefusedError | None]  # by hash; None: the node lacks it
+Headers = Mapping[str, BlockHeader | None]  # by hash; None: the node lacks it
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,7 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
         answers = chain.reader.receipts_settled([report.tx_hash for report in due])
         seen = [one for one in answers if isinstance(one, TransactionReceipt)]
         hashes = list(dict.fromkeys(one.block_hash for one in seen))
-        headers = dict(zip(hashes, chain.reader.headers_by_hash(hashes), strict=True))
+        headers = dict(zip(hashes, chain.reader.headers(hashes), strict=True))
         look, pairs = _Look(chain, safe, now), zip(due, answers, strict=True)
         steps = [look.step_alone(report, answer, headers) for report, answer in pairs]
     found = [step for step in steps if step and step.verdict is not TransferVerdict.WAIT]
@@ -129,8 +127,6 @@ class _Look:
             if isinstance(answer, RpcRefusedError):
                 raise answer
             header = None if answer is None else headers[answer.block_hash]
-            if isinstance(header, RpcRefusedError):
-                raise header
             return self._step(due, answer, header)
         except BlockContradictionError as error:
             chain.reader.rpc.distrust("contradicts")
@@ -164,8 +160,27 @@ class _Look:
                     return None
                 _hold_against(session, chain, receipt, header)
                 sighting = self._sighting(due, receipt, header.timestamp)
-            step = judge(_watched(report), sighting, safe.timestamp)
-            self._apply(session, report, step, sighting)
+            block_hash = None if report.block_hash is None else hex_of(report.block_hash)
+            watched = Watched(
+                state=State(report.state),
+                amount_e6=report.amount_e6,
+                deadline=int(report.deadline_at.timestamp()),
+                block_hash=block_hash,
+            )
+            step = judge(watched, sighting, safe.timestamp)
+            match step.verdict:
+                case TransferVerdict.WAIT:
+                    transfer_reports.look_again(report, self.now)
+                case TransferVerdict.SEE | TransferVerdict.UNSEE:
+                    transfer_reports.see(report, sighting, self.now)
+                case TransferVerdict.CLOSE:
+                    transfer_reports.close(report)
+                case TransferVerdict.CONFIRM:
+                    assert sighting is not None, "only what was seen is confirmed"
+                    transfer_reports.confirm(session, report, sighting, self.now)
+                case TransferVerdict.FAIL:
+                    assert step.failure is not None, "a failure has a reason"
+                    transfer_reports.fail(session, report, step.failure, sighting, self.now)
             is_contradicted = step.failure is Failure.CONTRADICTED and due.direction is Direction.IN
             if receipt is not None and header is not None and is_contradicted:
                 self._show(session, due, receipt, header.timestamp)
@@ -192,32 +207,11 @@ class _Look:
         chain, entries = self.chain, dict[int, list[LedgerEntry]]()
         linked = {} if due.wallet is None else linked_wallets(session, [due.wallet])
         for one in receipt.logs:
-            paid = payment_of(one, chain.usdc, linked, at)
+            paid = paid_account(one, chain.usdc, linked, at)
             if paid is not None:
                 entry = LedgerEntry(deposit_of(one, chain.chain_id), one)
-                entries.setdefault(paid.account_id, []).append(entry)
+                entries.setdefault(paid, []).append(entry)
         Taking(session, chain, ACCOUNT, self.now).take(entries)
-
-    def _apply(
-        self,
-        session: WriteSession,
-        report: TransferReport,
-        step: TransferStep,
-        sighting: Sighting | None,
-    ) -> None:
-        match step.verdict:
-            case TransferVerdict.WAIT:
-                transfer_reports.look_again(report, self.now)
-            case TransferVerdict.SEE | TransferVerdict.UNSEE:
-                transfer_reports.see(report, sighting, self.now)
-            case TransferVerdict.CLOSE:
-                transfer_reports.close(report)
-            case TransferVerdict.CONFIRM:
-                assert sighting is not None, "only what was seen is confirmed"
-                transfer_reports.confirm(session, report, sighting, self.now)
-            case TransferVerdict.FAIL:
-                assert step.failure is not None, "a failure has a reason"
-                transfer_reports.fail(session, report, step.failure, sighting, self.now)
 
 
 def _hold_against(
@@ -248,7 +242,7 @@ def _hold_against(
     linked = linked_wallets(session, usdc_payees(receipt.logs, chain.usdc))
     before = header.timestamp - LINK_MARGIN_S
     for one in receipt.logs:
-        if one not in kept and payment_of(one, chain.usdc, linked, before) is not None:
+        if one not in kept and paid_account(one, chain.usdc, linked, before) is not None:
             what = f"the record has no payment {one.log_index} of {receipt.tx_hash}"
             raise BlockContradictionError(header, what)
 
@@ -259,12 +253,3 @@ def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash
     if ours is None:
         return number < chain_repository.oldest_block(session, chain.chain_id).number
     return ours == block_hash
-
-
-def _watched(report: TransferReport) -> Watched:
-    return Watched(
-        state=State(report.state),
-        amount_e6=report.amount_e6,
-        deadline=int(report.deadline_at.timestamp()),
-        block_hash=None if report.block_hash is None else hex_of(report.block_hash),
-    )

@@ -16,6 +16,8 @@ Source: docs/rules.md#factory-notes; the guard's events are beside it.
 from datetime import datetime
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from core.alerts import queries as alerts
 from core.db.engine import WriteSession
 from core.mandate import owed_notes
@@ -31,13 +33,13 @@ from core.mandate.rules.events import (
     RoleGranted,
     RoleRevoked,
 )
-from core.mandate.rules.ledger import row_from_event
+from core.mandate.rules.ledger import NewRow, row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.views import mandates_to_note
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts
-from indexer.chain.quarantine import NEW_ROW, LedgerEntry, Taking
+from indexer.chain.quarantine import LedgerEntry, Taking
 
 NOTED_EVENTS = (
     KeeperProposed,
@@ -53,6 +55,7 @@ NOTED_EVENTS = (
 ALERTED_EVENTS = (KeeperProposed, KeeperProposalCancelled, KeeperChanged, RoleGranted)
 
 LEDGERS_A_SLICE = 1_000
+NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
 
 
 def is_noted(facts: BlockFacts) -> bool:

@@ -68,19 +68,12 @@ OF_ONE_FACT = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An event and where it stands."""
+    """An event and where it stands; None: a kept log whose body does not fit the ABI, and why."""
 
     ref: LogRef
-    event: ChainEvent
+    event: ChainEvent | None
     log: RawLog
-
-
-@dataclass(frozen=True, slots=True)
-class Undecodable:
-    """A kept log whose body does not fit the ABI."""
-
-    log: RawLog
-    error: str
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +90,18 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class WalletPayment:
-    """A Transfer of USDC that reached the wallet of an account."""
-
-    account_id: int
-    log: RawLog
-
-
-@dataclass(frozen=True, slots=True)
 class BlockFacts:
     """`logs` are those that are kept: of our contracts, and the payments' own.
 
-    `created` are the vaults that the block made, those among `undecodable` included.
+    `payments`: transfers of USDC that reached the wallet of an account, by its id. `created` are the
+    vaults that the block made, whether or not their events fit the ABI.
     """
 
     header: BlockHeader
     logs: tuple[RawLog, ...]
     found: tuple[Found, ...]
-    payments: tuple[WalletPayment, ...]
+    payments: tuple[tuple[int, RawLog], ...]
     reverts: tuple[NewRevert, ...]
-    undecodable: tuple[Undecodable, ...] = ()
     created: tuple[Created, ...] = ()
     reserve: tuple[NewReserveEvent, ...] = ()
     uses: tuple[AuthorizationLog, ...] = ()  # of anybody's EIP-3009 authorizations
@@ -139,21 +124,19 @@ def _named_agent(item: Found) -> tuple[str, str] | None:
 
 def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts:
     """Everything that the block says of us."""
-    at, of_factory = (
-        block.header.timestamp,
-        [one for one in block.logs if one.address == watch.factory],
-    )
+    at = block.header.timestamp
+    of_factory = (one for one in block.logs if one.address == watch.factory)
     created = {made.address: made for one in of_factory if (made := created_by(one))}
-    kept, found, undecodable = list[RawLog](), list[Found](), list[Undecodable]()
-    payments, reserve = list[WalletPayment](), list[NewReserveEvent]()
+    kept, found = list[RawLog](), list[Found]()
+    payments, reserve = list[tuple[int, RawLog]](), list[NewReserveEvent]()
     for log in block.logs:
-        payment = payment_of(log, watch.usdc, watch.wallets, at)
+        paid = paid_account(log, watch.usdc, watch.wallets, at)
         is_vault = log.address in watch.vaults or log.address in created
         is_reserve = log.address == watch.reserve_token and is_event_of_reserve(log)
         is_ours = is_vault or log.address == watch.factory or log.address in watch.adapters
-        if payment is not None:
-            payments.append(payment)
-        if payment is not None or is_ours or is_reserve:
+        if paid is not None:
+            payments.append((paid, log))
+        if paid is not None or is_ours or is_reserve:
             kept.append(log)
         if not is_ours and not is_reserve:
             continue
@@ -163,25 +146,28 @@ def facts_of(block: FetchedBlock, watch: WatchList, chain_id: int) -> BlockFacts
                 continue
             event = decode_log(log)
         except OF_ONE_FACT as error:
-            undecodable.append(Undecodable(log, type(error).__name__))
+            found.append(Found(ref_of(log, at, chain_id), None, log, type(error).__name__))
             continue
-        if event is not None and _is_believed(event, log, watch, is_vault):
+        is_believed = (
+            log.address == watch.factory
+            if isinstance(event, FACTORY_EVENTS)
+            else is_vault
+            if isinstance(event, VAULT_EVENTS)
+            else isinstance(event, X402Paid) and log.address == watch.x402_adapter
+        )
+        if event is not None and is_believed:
             found.append(Found(ref_of(log, at, chain_id), event, log))
             if isinstance(event, VaultCreated):
                 name = kept_name(event.public_id)
                 created[event.vault] = Created(event.vault, event.terms_digest, event.owner, name)
-    named = {
-        pair
-        for pair in map(_named_agent, found)
-        if pair is not None and not watch.is_foreign(pair[0])
-    }
+    pairs = filter(None, map(_named_agent, found))
+    named = {pair for pair in pairs if not watch.is_foreign(pair[0])}
     return BlockFacts(
         block.header,
         tuple(kept),
         tuple(found),
         tuple(payments),
         reverts_among(block.receipts, lambda *pair: pair in named or watch.is_agent(*pair)),
-        tuple(undecodable),
         tuple(created.values()),
         tuple(reserve),
         uses=authorizations_in(block.logs, watch.usdc),
@@ -218,10 +204,10 @@ def kept_name(public_id: str) -> str | None:
     return public_id if public_id.isprintable() and 0 < len(public_id) <= NAME_CHARACTERS else None
 
 
-def payment_of(
+def paid_account(
     log: RawLog, usdc: str, wallets: Mapping[str, LinkedWallet], at: int
-) -> WalletPayment | None:
-    """A transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
+) -> int | None:
+    """Whom it pays: a transfer of USDC to a wallet that was linked by then, but not what it sends to itself, and
     not of nothing: anybody may make transfers of 0, in the name of anybody, and each would cost a
     row.
     """
@@ -230,7 +216,7 @@ def payment_of(
     linked = wallets.get(address_in(log.topics[2]))
     if linked is None or at < linked.since or log.topics[1] == log.topics[2]:
         return None
-    return WalletPayment(linked.account_id, log)
+    return linked.account_id
 
 
 def deposit_of(log: RawLog, chain_id: int) -> NewTransfer:
@@ -277,14 +263,6 @@ def _is_transfer(log: RawLog) -> bool:
 def usdc_payees(logs: Iterable[RawLog], usdc: str) -> set[str]:
     """Everyone whom a Transfer of USDC among these logs pays."""
     return {address_in(log.topics[2]) for log in logs if log.address == usdc and _is_transfer(log)}
-
-
-def _is_believed(event: ChainEvent, log: RawLog, watch: WatchList, is_vault: bool) -> bool:
-    if isinstance(event, FACTORY_EVENTS):
-        return log.address == watch.factory
-    if isinstance(event, VAULT_EVENTS):
-        return is_vault
-    return isinstance(event, X402Paid) and log.address == watch.x402_adapter
 
 
 def ref_of(log: RawLog, at: int, chain_id: int) -> LogRef:

@@ -12,7 +12,7 @@ are kept that may concern us.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
@@ -79,21 +79,6 @@ def fetch_block(
     if receipts is None:
         raise BlockUnavailableError(header.number, header.hash)
     return verified(header, receipts)
-
-
-def fetch_blocks(
-    reader: VaultReader, headers: Sequence[BlockHeader], keep: Keep, sign: Callable[[], None]
-) -> list[FetchedBlock]:
-    """As `fetch_block`, several in one request. Errors: also AnswerTooLargeError: ask for fewer."""
-    if len(headers) == 1:
-        return [fetch_block(reader, headers[0], keep, sign)]
-    answers = reader.receipts_of_blocks([header.hash for header in headers])
-    blocks = []
-    for header, receipts in zip(headers, answers, strict=True):
-        if receipts is None:
-            raise BlockUnavailableError(header.number, header.hash)
-        blocks.append(verified(header, receipts))
-    return blocks
 
 
 def _by_transaction(

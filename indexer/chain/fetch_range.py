@@ -49,7 +49,10 @@ class RangeReader:
         """
         headers = self._headers(first, last, parent_hash)
         factory_logs = self._logs(headers, [{"address": watch.factory}])
-        addresses = sorted(watch.vaults.keys() | watch.adapters | _appeared(factory_logs))
+        # by topics alone: no text in a log's body can hide one
+        appeared = {made.address for log in factory_logs if (made := created_by(log))}
+        appeared |= {adapter for log in factory_logs if (adapter := listed_by(log))}
+        addresses = sorted(watch.vaults.keys() | watch.adapters | appeared)
         logs = factory_logs + self._logs(headers, _filters(addresses, watch))
         # what these say may stand among the others: a buyer may pay a linked wallet
         sponsored = self._logs(headers, list(_of_quoted(watch)))
@@ -117,14 +120,6 @@ def _of_quoted(watch: WatchList) -> Iterator[dict[str, Any]]:
     for words in _chunks([address_word(buyer) for buyer in wanted.buyers], NONCES_A_REQUEST):
         yield {"address": watch.usdc, "topics": [topic_of("Transfer"), words]}
         yield {"address": list(wanted.tokens), "topics": [bought_event().topic, words]}
-
-
-def _appeared(factory_logs: Sequence[RawLog]) -> set[str]:
-    """The vaults and adapters that the factory names, by topics alone: no text in a log's body can
-    hide one.
-    """
-    made = {created.address for log in factory_logs if (created := created_by(log))}
-    return made | {adapter for log in factory_logs if (adapter := listed_by(log))}
 
 
 def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[FetchedBlock]:

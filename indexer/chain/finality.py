@@ -63,7 +63,9 @@ class Finality:
             for tag in TAGS:
                 header = found.get(tag)
                 if tag == FINALIZED and self._is_alone:
-                    header, self._said_before = self._said_twice(header, cursor), header
+                    before, self._said_before = self._said_before, header
+                    is_said_twice = before and header and header.number >= before.number
+                    header = before if is_said_twice else None
                 if header is not None and header.number < cursor.number + (tag == SAFE):
                     self._note(tag, header)
         return self._found
@@ -107,12 +109,6 @@ class Finality:
             for place, tag in enumerate(heights)
             if (block := _of_two(tag, [one[place] for one in answers])) is not None
         }
-
-    def _said_twice(self, header: BlockHeader | None, cursor: Cursor) -> BlockHeader | None:
-        before = self._said_before
-        if before is None or header is None or header.number < before.number:
-            return None
-        return before if before.number < cursor.number else None
 
     def _note(self, tag: str, header: BlockHeader) -> None:
         chain, at, now = self._chain, Cursor(header.number, header.hash), self._clock()

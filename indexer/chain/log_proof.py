@@ -331,14 +331,18 @@ class LogProof:
         """Whether vaults were missing, and are written now."""
         chain = self._chain
         with chain.database.read() as session:
-            base, count = self._counted = self._counted or self._last_count(session)
+            if self._counted is None:
+                at, first = repository.cursor(session, VAULTS_COUNTED), chain.start_block - 1
+                base = first if at is None else at.number
+                self._counted = base, self._created(session, first, base)
+            base, count = self._counted
             ours = count + self._created(session, base, number)
             final = repository.cursor(session, FINALIZED)
         if all(one.vault_count == ours for one in readings):
             self._doubted.pop(chain.factory, None)
-            at = min(number, number - KEPT_FOR if final is None else final.number)
-            if at >= base + COUNT_EVERY:
-                self._keep_count(at)
+            kept = min(number, number - KEPT_FOR if final is None else final.number)
+            if kept >= base + COUNT_EVERY:
+                self._keep_count(kept)
             return False
         if not self._is_repairing:
             self._doubted[chain.factory] = None
@@ -366,12 +370,6 @@ class LogProof:
                 self._find(writing, FindingKind.VAULT, key, what, number)
         self._doubted[chain.factory] = None
         return False
-
-    def _last_count(self, session: Session) -> tuple[int, int]:
-        at = repository.cursor(session, VAULTS_COUNTED)
-        before = self._chain.start_block - 1
-        number = before if at is None else at.number
-        return number, self._created(session, before, number)
 
     def _keep_count(self, number: int) -> None:
         """All vaults up to that height, which is final, are known."""

@@ -59,7 +59,12 @@ def stories_of(
         hashes = {one.block_hash for story in (ours, *told.values()) for one in story}
         times = repository.canonical_times(session, chain.chain_id, hashes)
     ours = [one for one in ours if not topics or one.topics[:1] == tuple(topics)]
-    sound = {node: story for node, story in told.items() if _is_sound(story, times)}
+    sound = {  # where every log stands once, in a block of ours
+        node: story
+        for node, story in told.items()
+        if all(one.block_hash in times for one in story)
+        and all(before < after for before, after in pairwise(map(_place, story)))
+    }
     return Stories(ours, sound, times)
 
 
@@ -85,10 +90,3 @@ def _of_node(
 
 def _place(log: RawLog) -> tuple[int, int]:
     return log.block_number, log.log_index
-
-
-def _is_sound(story: Story, times: Mapping[str, int]) -> bool:
-    """Whether every log stands once, in a block of ours."""
-    return all(one.block_hash in times for one in story) and all(
-        before < after for before, after in pairwise(map(_place, story))
-    )

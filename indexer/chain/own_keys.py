@@ -150,8 +150,8 @@ class OwnKeys:
         self._waits.pop(now.address, None)
         sent = self._sent(last, now, [nonce for gap in gaps for nonce in range(gap[0], gap[1] + 1)])
         anybodys = {nonce for nonce, call in sent.items() if self._is_anybodys(call)}
-        left = [one for gap in gaps for one in _without(gap, anybodys)]
-        chain_id = self._chain.chain_id
+        known = sorted(anybodys.intersection(range(last.nonce, end)).union(signed))
+        left, chain_id = _gaps(known, last.nonce, end), self._chain.chain_id
         faults = [_fault(chain_id, now, *one, sent.get(one[0])) for one in left]
         return faults, replace(now, nonce=end)
 
@@ -233,11 +233,6 @@ def _gaps(signed: Sequence[int], first: int, end: int) -> list[Gap]:
         for before, after in pairwise([first - 1, *signed, end])
         if after - before > 1
     ]
-
-
-def _without(gap: Gap, known: set[int]) -> Iterator[Gap]:
-    inside = sorted(nonce for nonce in known if gap[0] <= nonce <= gap[1])
-    yield from _gaps(inside, gap[0], gap[1] + 1)
 
 
 def _fault(chain_id: int, one: LookedAt, first: int, last: int, call: SentCall | None) -> Fault:

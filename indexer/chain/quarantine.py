@@ -6,6 +6,8 @@ loop.
                          |  blocks before the refused one: the ledger says them
                          '- it, and all of this ledger after it: held
 
+    what is held, tried again --> each ledger from its first held fact on, until one is refused once more
+
 Laws
 - Each block that is tried alone, and each ledger that is held, is a sign of the loop: a thousand
   bad ledgers take minutes, in one transaction.
@@ -19,16 +21,18 @@ Laws
   withdraws them.
 - Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole`
   follows in the same transaction.
-- A fact is tried again from the raw log, by the code of that day.
+- A fact that is tried again is made from its raw log by today's code, and goes the way that it would
+  have gone then. A step is one transaction, fenced: facts are released with the rows that say them,
+  or not at all. Killed halfway, it goes on from there.
+- One ledger's trouble is its own: what today's code cannot read or fails on stays held, and a
+  time-out of the database keeps no other ledger from being tried.
 """
 
-import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 
 import structlog
 from psycopg import Error as PsycopgError
@@ -36,27 +40,26 @@ from pydantic import TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
 from core.alerts import queries as alerts
-from core.blocks.queries import block_time
+from core.blocks.queries import block_time, canonical_times
 from core.chain.abi import AbiDecodeError
 from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
-from core.db.refused import constraint_of, refused_state
+from core.db.refused import constraint_of, is_time_out, refused_state
 from core.errors import MandateError
-from core.hexes import bytes_of
-from core.ledger.chain import known_keys
+from core.hexes import bytes_of, hex_of
+from core.mandate.chain.decode import decode_log
 from core.mandate.queries import ledger_name, names_of, owners_of, public_ids_of
-from core.mandate.rules.ledger import NewRow
-from core.mandate.tables import MandateEvent
+from core.mandate.rules.ledger import NewRow, row_from_event
 from core.quarantine import queries as repository
-from core.quarantine.queries import MANDATE, NewHeld, held_among
-from core.quarantine.views.held import instant
+from core.quarantine.queries import ACCOUNT, MANDATE, NewHeld, held_among
+from core.quarantine.tables import QuarantinedFact
+from core.quarantine.views.held import held_ledgers, instant
 from core.transfers.ledger.writer import NewTransfer
 from core.transfers.reports import post_deposits
-from core.transfers.tables import TransferEntry
 from indexer.chain import ledgers
 from indexer.chain.context import ChainContext
+from indexer.chain.facts import OF_ONE_FACT, deposit_of, ref_of
 
-NEW_ROW: TypeAdapter[NewRow] = TypeAdapter(NewRow)
 # what rules of the domain, and a number out of range, raise
 OF_A_RULE = (MandateError, ValueError, ArithmeticError)
 # `refusal_of` says whether it does
@@ -64,6 +67,10 @@ MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)
 # reasons
 DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"
 INCOMPLETE = "incomplete"
+
+# of held facts; a step is one transaction, for which the beats of an indexer that leads wait
+# (leader.keep_out_writes)
+FACTS_A_STEP = 200
 
 log = structlog.get_logger(__name__)
 
@@ -89,8 +96,8 @@ class LedgerEntry:
     has none for it. `log` None: a reverted call, or a note of the factory.
     """
 
-    row: NewRow | NewTransfer | None
-    log: RawLog | None
+    row: NewRow | NewTransfer | None = None
+    log: RawLog | None = None
     parties: Parties | None = None
     fault: HeldReason | None = None
 
@@ -102,6 +109,8 @@ class LedgerEntry:
         return self.row.block_number if isinstance(self.row, NewRow) else None
 
 
+# what a held fact is tried again from: its raw log, or the row of one that has none
+ENTRY: TypeAdapter[LedgerEntry] = TypeAdapter(LedgerEntry)
 IS_INCOMPLETE = HeldReason(
     INCOMPLETE,
     "Logs of the vault are missing or wrong: they do not make the vault's own hash of them.",
@@ -152,11 +161,11 @@ class Taking:
             return 0
         held = held_among(self.session, self.ledger, waiting.keys())
         whole = {
-            one: _rows(entries)
+            one: entries
             for one, entries in waiting.items()
-            if one not in held and _fault(entries) is None
+            if one not in held and not any(entry.fault for entry in entries)
         }
-        count, refusal = self._try(whole)
+        count, refusal = self._append(whole)
         for ledger_id in sorted(waiting.keys() - (whole.keys() if refusal is None else ())):
             entries = waiting[ledger_id]
             new, taken, why = (0, 0, WAITS) if ledger_id in held else self.first(ledger_id, entries)
@@ -171,35 +180,36 @@ class Taking:
         """Append to one ledger, held or not, up to the first block that it refuses: how many rows
         were new, how many entries were taken, and why the next block is not.
         """
-        count, refusal = self._append(ledger_id, entries)
+        count, refusal = self._append({ledger_id: entries})
         if refusal is None:
             return count, len(entries), None
         taken = 0
         for _, found in groupby(entries, lambda entry: entry.block_number):
             block = list(found)
-            new, refusal = self._append(ledger_id, block)
+            new, refusal = self._append({ledger_id: block})
             if refusal is not None:
                 break
             count, taken = count + new, taken + len(block)
         return count, taken, refusal
 
     def _append(
-        self, ledger_id: int, entries: Sequence[LedgerEntry]
-    ) -> tuple[int, HeldReason | None]:
-        fault = _fault(entries)
-        return self._try({ledger_id: _rows(entries)}) if fault is None else (0, fault)
-
-    def _try(
-        self, waiting: Mapping[int, Sequence[NewRow | NewTransfer]]
+        self, waiting: Mapping[int, Sequence[LedgerEntry]]
     ) -> tuple[int, HeldReason | None]:
         """All of it or nothing: how many rows were new, or why not."""
-        full = {ledger_id: rows for ledger_id, rows in waiting.items() if rows}
-        if not full:
+        faults = [one.fault for entries in waiting.values() for one in entries if one.fault]
+        if faults:
+            return 0, faults[0]
+        rows = {
+            ledger_id: found
+            for ledger_id, entries in waiting.items()
+            if (found := [one.row for one in entries if one.row is not None])
+        }
+        if not rows:
             return 0, None
         append = ledgers.append if self.ledger == MANDATE else post_deposits
         try:
             with self.session.begin_nested():
-                return append(self.session, full, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
+                return append(self.session, rows, self.now), None  # type: ignore[arg-type]  # rows of one kind of ledger
         except MAY_REFUSE as error:
             refusal = refusal_of(error)
             if refusal is None:
@@ -208,27 +218,25 @@ class Taking:
             log.warning(
                 "ledgers refuse rows",
                 ledger=self.ledger,
-                ledgers=len(full),
-                rows=sum(map(len, full.values())),
+                ledgers=len(rows),
+                rows=sum(map(len, rows.values())),
                 error=f"{type(error).__name__}: {str(error)[:200]!a}",
             )
             return 0, refusal
 
     def _hold(self, ledger_id: int, entries: Sequence[LedgerEntry], why: HeldReason) -> None:
-        facts = [held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
+        facts = [_held_fact(entry, why if at == 0 else WAITS) for at, entry in enumerate(entries)]
         self.chain.sign()
-        chain_id, first = self.chain.chain_id, facts[0]
-        lacking = hold(self.session, chain_id, self.ledger, ledger_id, facts, self.now)
-        if not lacking:
-            return
+        first = facts[0]
+        hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
         log.log(
             logging.INFO if why is WAITS else logging.ERROR,
             "facts wait behind one that is held" if why is WAITS else "fact held back",
             book=ledger_name(self.session, self.ledger, ledger_id),
             block=first.block_number,
-            tx_hash=first.tx_hash,
+            tx_hash=hex_of(first.tx_hash),
             log_index=first.log_index,
-            queue=lacking,
+            queue=len(facts),
             reason=why.reason,
             note=why.note,
         )
@@ -241,45 +249,26 @@ def hold(
     ledger_id: int,
     facts: Sequence[NewHeld],
     now: datetime,
-) -> int:
-    """Hold these; how many of them the ledger lacks. Its owner is told of the first, not of those
-    that wait behind it.
-
-    What would wait and stands in the ledger already, as when a new machine reads the chain again,
-    is left out.
-    """
-    table, of_ledger = (
-        (MandateEvent, MandateEvent.mandate_id)
-        if ledger == MANDATE
-        else (TransferEntry, TransferEntry.account_id)
-    )
-    waiting = [fact.base_key for fact in facts if not fact.tries]
-    standing = known_keys(session, table, of_ledger, {ledger_id: waiting})[ledger_id].standing
-    lacking = [fact for fact in facts if fact.base_key not in standing]
-    if lacking:
-        repository.hold(session, chain_id, ledger, ledger_id, lacking, now)
-    if ledger == MANDATE and facts[0].tries:
-        _tell_held(session, chain_id, ledger_id, facts[0], now)
-    return len(lacking)
-
-
-def _tell_held(
-    session: WriteSession, chain_id: int, mandate_id: int, first: NewHeld, now: datetime
 ) -> None:
+    """Hold these. The owner is told of the first, unless it waits behind another."""
+    repository.hold(session, chain_id, ledger, ledger_id, facts, now)
+    first = facts[0]
+    if ledger != MANDATE or not first.tries:
+        return
     block = {
         "chain_id": chain_id,
-        "tx_hash": bytes_of(first.tx_hash),
+        "tx_hash": first.tx_hash,
         "log_index": first.log_index,
         "block_number": first.block_number,
-        "block_hash": bytes_of(first.block_hash),
+        "block_hash": first.block_hash,
     }
     payload = {
         "event": "RecordHeld",
         "args": {"from_block": str(first.block_number), "reason": first.reason, "note": first.note},
-        "mandate_id": public_ids_of(session, {mandate_id})[mandate_id],
+        "mandate_id": public_ids_of(session, {ledger_id})[ledger_id],
     }
-    at = instant(block_time(session, chain_id, first.block_hash)) or now
-    alerts.add_record_held(session, owners_of(session, [mandate_id]), block, payload, at, now)
+    at = instant(block_time(session, chain_id, hex_of(first.block_hash))) or now
+    alerts.add_record_held(session, owners_of(session, [ledger_id]), block, payload, at, now)
 
 
 def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
@@ -292,40 +281,15 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
         alerts.withdraw_record_held(session, names_of(session, whole), now)
 
 
-def _fault(entries: Iterable[LedgerEntry]) -> HeldReason | None:
-    """Why no row could be made of the first of them that has none."""
-    return next((entry.fault for entry in entries if entry.fault is not None), None)
-
-
-def _rows(entries: Iterable[LedgerEntry]) -> list[NewRow | NewTransfer]:
-    return [entry.row for entry in entries if entry.row is not None]
-
-
-def held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
-    """The fact as it is held: where it stands, and what it can be tried again from."""
+def _held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:
     row, raw = entry.row, entry.log
-    fact: dict[str, Any]
     if raw is not None:
         key = f"log:{raw.tx_hash.lower()}:{raw.log_index}" if row is None else row.base_key
         place = raw.block_number, raw.block_hash, raw.tx_hash
-        fact = {"log": asdict(raw), "parties": entry.parties}
-    else:
-        assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
-        key, place = row.base_key, (row.block_number or 0, row.block_hash or "", row.tx_hash or "")
-        fact = {"row": NEW_ROW.dump_python(row, mode="json")}
-    return NewHeld(
-        base_key=key,
-        block_number=place[0],
-        block_hash=place[1],
-        tx_hash=place[2],
-        log_index=None if raw is None else raw.log_index,
-        address=None if raw is None else raw.address,
-        topic=raw.topics[0] if raw is not None and raw.topics else None,
-        reason=why.reason,
-        note=why.note,
-        fact=json.dumps(fact).encode("ascii"),
-        tries=0 if why is WAITS else 1,
-    )
+        return _new_held(key, place, why, LedgerEntry(log=raw, parties=entry.parties))
+    assert isinstance(row, NewRow), "a reverted call or a note, whose row could be made"
+    place = row.block_number or 0, row.block_hash or "", row.tx_hash or ""
+    return _new_held(row.base_key, place, why, LedgerEntry(row))
 
 
 def incomplete_key(vault: str) -> str:
@@ -336,16 +300,134 @@ def incomplete_fact(vault: str, number: int, block_hash: str) -> NewHeld:
     """What keeps a ledger from going on until its vault's logs are proven (log_proof.py). The block:
     of the newest log that is.
     """
+    place = number, block_hash, "0x" + "00" * 32
+    return _new_held(incomplete_key(vault), place, IS_INCOMPLETE, LedgerEntry())
+
+
+def _new_held(key: str, place: tuple[int, str, str], why: HeldReason, fact: LedgerEntry) -> NewHeld:
+    """`place`: height and hash of its block, and its transaction."""
+    raw = fact.log
     return NewHeld(
-        base_key=incomplete_key(vault),
-        block_number=number,
-        block_hash=block_hash,
-        tx_hash="0x" + "00" * 32,
-        log_index=None,
-        address=vault,
-        topic=None,
-        reason=INCOMPLETE,
-        note=IS_INCOMPLETE.note,
-        fact=json.dumps({"log_head": vault}).encode("ascii"),
-        tries=1,
+        base_key=key,
+        block_number=place[0],
+        block_hash=bytes_of(place[1]),
+        tx_hash=bytes_of(place[2]),
+        log_index=None if raw is None else raw.log_index,
+        address=None if raw is None else bytes_of(raw.address),
+        topic=bytes_of(raw.topics[0]) if raw is not None and raw.topics else None,
+        reason=why.reason,
+        note=why.note,
+        fact=ENTRY.dump_json(fact, ensure_ascii=True, exclude_defaults=True),
+        tries=0 if why is WAITS else 1,
     )
+
+
+# What is held, tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How it went with one ledger. `refusal` None: nothing of it is held any more."""
+
+    released: int
+    refusal: HeldReason | None
+
+
+class HeldFacts:
+    """All that is held, tried again by the code of this process. Not thread-safe."""
+
+    def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
+        self._chain = chain
+        self._clock = clock
+        self._tried = set[int]()  # first facts of ledgers, by id
+
+    def round(self) -> list[Retried]:
+        """Each ledger once, and again when another fact has become its first.
+
+        Errors: as `retry`, but a time-out.
+        """
+        tried = list[Retried]()
+        with self._chain.database.read() as session:
+            held = held_ledgers(session)
+            names = [ledger_name(session, one.ledger, one.ledger_id) for one in held]
+        new = [pair for pair in zip(held, names, strict=True) if pair[0].first not in self._tried]
+        self._tried &= {one.first for one in held}
+        for one, name in new:
+            try:
+                done = retry(self._chain, one.ledger, one.ledger_id, self._clock())
+            except SQLAlchemyError as error:
+                if not is_time_out(error):
+                    raise
+                log.exception("held facts could not be tried", book=name)
+                continue
+            self._tried.add(one.first)
+            tried.append(done)
+            why = None if done.refusal is None else done.refusal.note
+            log.warning("held facts tried again", book=name, released=done.released, still_held=why)
+        return tried
+
+
+def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Retried:
+    """One ledger.
+
+    Errors: LeadershipLostError, and those of the database that are no refusal.
+    """
+    released = 0
+    while True:
+        with chain.database.write() as session:
+            chain.fence(session)
+            facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
+            if not facts:
+                tell_whole(session, [(ledger, ledger_id)], now)
+                return Retried(released, None)
+            taken, refusal = _step(Taking(session, chain, ledger, now), ledger_id, facts)
+        released += taken
+        if refusal is not None:
+            return Retried(released, refusal)
+
+
+def _step(
+    taking: Taking, ledger_id: int, facts: Sequence[QuarantinedFact]
+) -> tuple[int, HeldReason | None]:
+    """How many of them were taken, and why the next one was not."""
+    session, chain = taking.session, taking.chain
+    hashes = {hex_of(fact.block_hash) for fact in facts}
+    times = canonical_times(session, chain.chain_id, hashes)
+    try:
+        with session.begin_nested():
+            entries = [_entry(chain, taking.ledger, fact, times) for fact in facts]
+            _, taken, refusal = taking.first(ledger_id, entries)
+            repository.release(session, [fact.id for fact in facts[:taken]], taking.now)
+            if refusal is not None:
+                first = facts[taken].id
+                repository.refuse_again(session, first, refusal.reason, refusal.note)
+    except OF_ONE_FACT as error:
+        log.exception("today's code fails on held facts", ledger=taking.ledger, ledger_id=ledger_id)
+        note = f"Today's code fails on it ({type(error).__name__}); see the log."
+        return 0, HeldReason(DOMAIN, note)
+    return taken, refusal
+
+
+def _entry(
+    chain: ChainContext, ledger: str, held: QuarantinedFact, times: Mapping[str, int]
+) -> LedgerEntry:
+    """`times`: of its block, unix seconds. A row has the time of its block, or is not made."""
+    if held.reason == INCOMPLETE:  # log_proof.py lets go of it
+        return LedgerEntry(fault=IS_INCOMPLETE)
+    fact = LedgerEntry()
+    try:
+        fact = ENTRY.validate_json(held.fact)
+        raw, parties = fact.log, fact.parties
+        if raw is None:
+            assert fact.row is not None, "a fact has a log or a row"
+            return fact
+        if ledger == ACCOUNT:
+            return LedgerEntry(deposit_of(raw, chain.chain_id), raw)
+        event = decode_log(raw)
+        if event is None:
+            return LedgerEntry(log=raw)
+        assert parties is not None, "a log of a mandate is kept with them"
+        ref = ref_of(raw, times[raw.block_hash], chain.chain_id)
+        return LedgerEntry(row_from_event(event, ref, *parties, usdc=chain.usdc), raw)
+    except OF_ONE_FACT as error:
+        return LedgerEntry(log=fact.log, fault=fault_of(error))

@@ -12,10 +12,8 @@ class RangeSize:
     # costs its time-out
     CALM = 4
 
-    def __init__(self, first: int = FIRST, most: int = MOST) -> None:
-        self.blocks = first
-        self._most = most
-        self._calm = self.CALM
+    def __init__(self) -> None:
+        self.blocks, self._calm = self.FIRST, self.CALM
 
     def took(self, blocks: int, logs: int) -> None:
         """A range came: grow while its logs are few, shrink to the target when they are many."""
@@ -23,7 +21,7 @@ class RangeSize:
         if logs > self.TARGET_LOGS:
             self.blocks = max(1, blocks * self.TARGET_LOGS // logs)
         elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks and self._calm > self.CALM:
-            self.blocks = min(self._most, max(self.blocks + 1, self.blocks * 3 // 2))
+            self.blocks = min(self.MOST, max(self.blocks + 1, self.blocks * 3 // 2))
 
     def failed(self, blocks: int) -> bool:
         """A range was refused, or did not come whole in time: ask for half.

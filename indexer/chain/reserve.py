@@ -21,6 +21,7 @@ Laws
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import structlog
@@ -28,21 +29,29 @@ from sqlalchemy.orm import Session
 
 from core.blocks import queries as repository
 from core.blocks.queries import RESERVE_CONFIRMED, RESERVE_FOLLOWED, SAFE, TIP, Cursor
-from core.chain.blocks import BlockHeader, RawLog
+from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from core.reserve import conversions, queries
 from core.reserve.conversions import Place
-from core.reserve.events import add_events, adopt_conversions, recorded, replace_events
+from core.reserve.decode import decode_reserve_log, is_event_of_reserve
+from core.reserve.events import (
+    NewReserveEvent,
+    add_events,
+    adopt_conversions,
+    recorded,
+    replace_events,
+)
 from core.reserve.rules import ConversionStatus, ReserveEventKind
 from indexer.chain.context import ChainContext
-from indexer.chain.facts import BlockFacts, facts_of
-from indexer.chain.fetch import BlockUnavailableError, FetchedBlock
+from indexer.chain.facts import OF_ONE_FACT, BlockFacts
+from indexer.chain.fetch import BlockUnavailableError
 from indexer.chain.quarantine import MAY_REFUSE, refusal_of
 from indexer.chain.range_size import RangeSize
-from indexer.chain.watch import WatchList
 
 NODES_WITHIN_S = 2.0
 TURN_S = 2.0
+
+TokenLogs = tuple[list[NewReserveEvent], list[RawLog]]
 
 log = structlog.get_logger(__name__)
 
@@ -155,20 +164,17 @@ class Crediting:
         found = self._read(at.number, up_to)
         if found is None:
             return None
-        blocks, last = found
-        theirs = {Cursor(one.header.number, one.header.hash): one for one in blocks if one.reserve}
+        theirs, last = found
         with chain.database.write() as session:
             chain.fence(session)
             if repository.canonical_hash(session, chain.chain_id, last.number) != last.hash:
                 return None  # a reorg since it was read
             ours = recorded(session, chain.chain_id, at.number, last.number)
             for block in sorted(ours.keys() | theirs.keys(), key=lambda one: one.number):
-                facts = theirs.get(block)
-                events = () if facts is None else facts.reserve
+                events, logs = theirs.get(block, ([], []))
                 if [(one.log.log_index, one.fact) for one in events] == ours.get(block, []):
                     continue
                 replace_events(session, chain.chain_id, block, events, now)
-                logs = () if facts is None else facts.logs
                 repository.replace_logs(session, chain.chain_id, block.hash, token, logs)
                 if not is_history:
                     log.error(
@@ -177,9 +183,10 @@ class Crediting:
             repository.save_mark(session, RESERVE_CONFIRMED, chain.chain_id, last, chain.epoch, now)
         return last
 
-    def _read(self, above: int, up_to: Cursor) -> tuple[list[BlockFacts], Cursor] | None:
-        """The blocks with events above a height, as all nodes that answer have them, and the last
-        one that was asked about, `up_to` or a lower one; None: no node answers, or they disagree.
+    def _read(self, above: int, up_to: Cursor) -> tuple[dict[Cursor, TokenLogs], Cursor] | None:
+        """By block above a height, the token's events and their logs, as all nodes that answer have
+        them, and the last block that was asked about, `up_to` or a lower one; None: no node answers,
+        or they disagree.
         """
         chain, number = self._chain, min(up_to.number, above + self._size.blocks)
         with chain.database.read() as session:
@@ -203,22 +210,20 @@ class Crediting:
             return None
         [logs] = said
         self._size.took(number - above, len(logs))
-        by_block = dict[tuple[int, str], list[RawLog]]()
-        for one in logs:
-            by_block.setdefault((one.block_number, one.block_hash), []).append(one)
+        own = [log for log in logs if log.address == chain.reserve_token]
+        hashes = {log.block_hash for log in own}
         with chain.database.read() as session:
-            hashes = {block_hash for _, block_hash in by_block}
             times = repository.canonical_times(session, chain.chain_id, hashes)
         if times.keys() != hashes:
             return None
-        # of the token alone: vaults and the factory are in the record already
-        watch = WatchList(chain.factory, chain.usdc, set(), reserve_token=chain.reserve_token)
-        blocks = list[BlockFacts]()
-        for (height, block_hash), found in sorted(by_block.items()):
-            own = tuple(one for one in found if one.address == chain.reserve_token)
-            header = BlockHeader(height, block_hash, "", times[block_hash], 0, ())
-            blocks.append(facts_of(FetchedBlock(header, (), own), watch, chain.chain_id))
-        return blocks, Cursor(number, last_hash)
+        found = dict[Cursor, TokenLogs]()
+        for one in filter(is_event_of_reserve, own):
+            events, kept = found.setdefault(Cursor(one.block_number, one.block_hash), ([], []))
+            kept.append(one)
+            with suppress(*OF_ONE_FACT):  # one that no contract writes moves nothing
+                fact = decode_reserve_log(one)
+                events.append(NewReserveEvent(fact, one, times[one.block_hash]))
+        return found, Cursor(number, last_hash)
 
     def _credit(self, place: Place) -> None:
         chain, now = self._chain, self._clock()

@@ -19,6 +19,7 @@ Laws
 Source: docs/reverts.md.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,10 +33,9 @@ from core.blocks import reverts as repository
 from core.blocks.queries import REVERTS, REVERTS_SINCE, REVERTS_UNTIL, Cursor
 from core.blocks.registry import agents_since
 from core.blocks.reverts import PendingRevert
+from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcUnreachableError
-from core.chain.revert import decode_revert
 from core.db.engine import WriteSession
-from core.errors import OutsideError
 from core.hexes import bytes_of
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.chain.reader import VaultReader
@@ -49,11 +49,9 @@ from indexer.chain.fetch import (
     BlockContradictionError,
     BlockUnavailableError,
     FetchedBlock,
-    fetch_blocks,
+    fetch_block,
 )
-from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
-from indexer.chain.range_size import RangeSize
-from indexer.chain.rules import Patience
+from indexer.chain.quarantine import LedgerEntry, Taking
 
 REVERTS_A_ROUND = 50
 UNKNOWN = "unknown"
@@ -81,30 +79,18 @@ class Explained:
 UNEXPLAINED = Explained(UNKNOWN, None, None, None)
 
 
-class TransactionUnavailableError(OutsideError):
-    """The node does not know a transaction that another one showed in a block: it lags.
-
-    Ask again.
-    """
-
-    def __init__(self, tx_hash: str) -> None:
-        super().__init__(f"transaction {tx_hash} is not there")
-
-
 def explain(reader: VaultReader, revert: PendingRevert) -> Explained:
     """Look up and replay.
 
-    Errors: TransactionUnavailableError and the reader's; then it is asked for again.
+    Errors: BlockUnavailableError and the reader's; then it is asked for again.
     """
     transaction = reader.transaction(revert.tx_hash)
-    if transaction is None:
-        raise TransactionUnavailableError(revert.tx_hash)
+    if transaction is None:  # which another node showed in its block: this one lags
+        raise BlockUnavailableError(revert.number, revert.block_hash)
     data = reader.replay(transaction, revert.parent_hash, revert.number, revert.at)
-    decoded = None if data is None else decode_revert(data)
+    decoded, sent = None if data is None else decode_revert(data), transaction["input"]
     reason = UNKNOWN if decoded is None else decoded.name
-    return Explained(
-        reason, data, bytes_of(transaction["input"]), attempted_of(transaction["input"])
-    )
+    return Explained(reason, data, bytes_of(sent), attempted_of(sent))
 
 
 class RevertedCalls:
@@ -113,8 +99,7 @@ class RevertedCalls:
     def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
         self._chain = chain
         self._clock = clock
-        self._patience = Patience()
-        self._size = RangeSize(BLOCKS_A_STEP, BLOCKS_A_STEP)
+        self._tries = Counter[str]()  # in vain, by the hash of what is open
 
     def round(self) -> bool:
         """A few of the blocks that are owed, and REVERTS_A_ROUND calls; whether some blocks are
@@ -131,108 +116,81 @@ class RevertedCalls:
         stands behind the others then.
         Errors: LeadershipLostError.
         """
-        chain, patience = self._chain, self._patience
+        chain = self._chain
         with chain.database.read() as session:
             pending = pending_reverts(session, chain.chain_id, REVERTS_A_ROUND)
-        for revert in sorted(
-            pending, key=lambda one: patience.tries((one.block_hash, one.tx_hash))
-        ):
+        self._tries = Counter({one.tx_hash: self._tries[one.tx_hash] for one in pending})
+        for revert in sorted(pending, key=lambda one: self._tries[one.tx_hash]):
             now = self._clock()
             try:
                 explained = explain(chain.reader, revert)
-            except OF_ONE_FACT as error:
-                what = "reverted call can't be read"
-                log.error(what, tx_hash=revert.tx_hash, error=type(error).__name__)
-                explained = UNEXPLAINED
-            except (RpcError, TransactionUnavailableError) as error:
-                if self._waits(revert, now):
+            except (RpcError, BlockUnavailableError, *OF_ONE_FACT) as error:
+                self._tries[revert.tx_hash] += 1
+                is_young = now.timestamp() - revert.at <= PATIENCE_S
+                if is_young or self._tries[revert.tx_hash] < PATIENCE_ROUNDS:
                     if isinstance(error, RpcUnreachableError):
                         break
                     continue
                 what = "a reverted call is not answered"
                 log.warning(what, tx_hash=revert.tx_hash, error=str(error))
                 explained = UNEXPLAINED
-            noted = _noted(chain, revert, explained, now)
+            with chain.database.write() as session:
+                _note(session, chain, revert, explained, now)
             chain.metrics.reverts_explained.inc()
-            log.info("reverted call explained", reason=noted.reason, attempted=noted.attempted)
-
-    def _waits(self, revert: PendingRevert, now: datetime) -> bool:
-        is_over = self._patience.ends((revert.block_hash, revert.tx_hash), PATIENCE_ROUNDS)
-        return not is_over or now.timestamp() - revert.at <= PATIENCE_S
+            reason, attempted = explained.reason, explained.attempted
+            log.info("reverted call explained", reason=reason, attempted=attempted)
 
     def _scan(self) -> int:
-        """Look up the next blocks that are owed; how many still are.
+        """Look up the next blocks that are owed, up to the first whose receipts do not come; how many
+        are owed after them.
 
-        Receipts that do not come are asked for in smaller steps the next time.
         Errors: BlockUnavailableError, BlockContradictionError, LeadershipLostError; nothing is
         half-done.
         """
-        chain, chain_id, size = self._chain, self._chain.chain_id, self._size
+        chain, chain_id = self._chain, self._chain.chain_id
         with chain.database.read() as session:
             at, until = blocks.cursor(session, REVERTS), blocks.cursor(session, REVERTS_UNTIL)
             if at is None or until is None:
                 return 0
-            last = min(until.number, at.number + size.blocks)
+            last = min(until.number, at.number + BLOCKS_A_STEP)
             since = agents_since(session, chain_id)
             owed = blocks.canonical_blocks(session, chain_id, at.number, last)[::-1]
-        try:
-            fetched = self._fetch(owed)
-        except RpcError as error:
-            size.failed(len(owed))
-            what = "receipts of past blocks did not come"
-            log.warning(what, first=owed[0].number, blocks=len(owed), error=str(error))
+        fetched = self._fetch(owed)
+        if not fetched:
             return 0
-        size.took(len(fetched), sum(len(block.logs) for block in fetched))
 
         def was_agent(number: int, vault: str, sender: str) -> bool:
             return since.get((vault, sender), number + 1) <= number
 
+        to = owed[len(fetched) - 1]
         with chain.database.write() as writing:
             chain.fence(writing)
             for one in fetched:
                 found = reverts_among(one.receipts, partial(was_agent, one.header.number))
                 repository.add_reverts(writing, chain_id, one.header, found)
-            blocks.move_cursor(writing, REVERTS, at, owed[-1], chain.epoch, self._clock())
-            if last == until.number:
+            blocks.move_cursor(writing, REVERTS, at, to, chain.epoch, self._clock())
+            if to.number == until.number:
                 blocks.drop_cursors(writing, [REVERTS, REVERTS_UNTIL])
-        return until.number - last
+        return until.number - to.number
 
     def _fetch(self, owed: Sequence[Cursor]) -> list[FetchedBlock]:
         """From one node, which rests when it lacks them or contradicts itself."""
-        reader, sign = self._chain.reader, self._chain.sign
+        reader, found = self._chain.reader, list[FetchedBlock]()
         with reader.rpc.pinned():
             try:
                 headers = reader.headers([block.number for block in owed])
                 for block, header in zip(owed, headers, strict=True):
                     if header is None or header.hash != block.hash:
                         raise BlockUnavailableError(block.number, block.hash)
-                # of blocks whose receipts do not come whole no log is kept: a call that failed has none
-                some = [header for header in headers if header is not None]
-                return fetch_blocks(reader, some, lambda log: False, sign)
+                    # where receipts do not come whole no log is kept: a call that failed has none
+                    found.append(fetch_block(reader, header, lambda log: False, self._chain.sign))
             except (BlockUnavailableError, BlockContradictionError):
                 reader.rpc.distrust("contradicts")
                 raise
-
-
-def _noted(
-    chain: ChainContext, revert: PendingRevert, explained: Explained, now: datetime
-) -> Explained:
-    """Write it down; what the database refuses of the call reads as unknown, so that it is not
-    asked for again for ever.
-    """
-    try:
-        with chain.database.write() as session:
-            _note(session, chain, revert, explained, now)
-    except MAY_REFUSE as error:
-        if refusal_of(error) is None or explained == UNEXPLAINED:
-            raise
-        log.error(
-            "reason of a reverted call is refused",
-            tx_hash=revert.tx_hash,
-            error=type(error).__name__,
-        )
-        return _noted(chain, revert, UNEXPLAINED, now)
-    return explained
+            except RpcError as error:
+                number = owed[len(found)].number
+                log.warning("receipts of past blocks did not come", first=number, error=str(error))
+        return found
 
 
 def _note(

@@ -159,16 +159,14 @@ class Proving:
             if True in said.values():
                 self._look_for(nonce, waiting, span)
             elif self._agreed(said) is False:
-                self._prove_lapse(nonce, safe_hash)
+                chain, now = self._chain, self._clock()
+                with chain.database.write() as session:
+                    chain.fence(session)
+                    about = (chain.chain_id, [nonce], safe_hash, self._by, now)
+                    proofs.prove(session, *about, is_used=False)
             else:
                 who = f"only {', '.join(said)} says" if said else "no node says"
                 self._dispute([nonce], f"{who} that it was never used")
-
-    def _prove_lapse(self, nonce: str, safe_hash: str) -> None:
-        chain, now = self._chain, self._clock()
-        with chain.database.write() as session:
-            chain.fence(session)
-            proofs.prove(session, chain.chain_id, [nonce], safe_hash, self._by, now, is_used=False)
 
     def _look_for(self, nonce: str, waiting: Unproved, span: SafeSpan) -> None:
         """A use that the record lacks, in the blocks of the record in which some node has it."""

@@ -28,6 +28,7 @@ from core.chain.blocks import BlockHeader
 from core.chain.errors import AnswerTooLargeError
 from core.errors import OutsideError
 from core.identity.queries import linked_wallets
+from core.quarantine import queries as quarantine
 from indexer.chain.backfill import WORTH_IT, Backfill
 from indexer.chain.confirmation import Confirmation, DisputedError, UnconfirmedError
 from indexer.chain.context import ChainContext
@@ -38,7 +39,8 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
-from indexer.chain.rules import Patience, published_rules
+from indexer.chain.quarantine import tell_whole
+from indexer.chain.rules import published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
 from indexer.chain.write import BlockWriter
@@ -95,10 +97,9 @@ class TipLoop:
         self._clock = clock
         self._cursor, self._moved_at = self._open_cursor(), clock()
         self._watch = self._read_watch_list()
-        self._patience = Patience()
         self._nodes = Confirmation(chain.reader)
         self._finality = Finality(chain, self._nodes, clock)
-        self._backfill = Backfill(chain, clock, self._patience)
+        self._backfill = Backfill(chain, clock)
 
     @property
     def cursor(self) -> Cursor:
@@ -167,7 +168,12 @@ class TipLoop:
                 ours = repository.canonical_hash(session, self._chain.chain_id, head.number)
             if ours is not None and ours != head.hash:
                 return self._unwind(head)
-            return self._rest(head)
+            # the chain ends where we do, or the machine that answers is behind
+            self._nodes.holds_ours()
+            if self._is_stale:
+                # a quiet chain or a node that stands still: another may know more
+                self._chain.reader.rpc.distrust("stale")
+            return TipRound(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
         if final is not None:
             return self._fill(head, final)
@@ -179,14 +185,6 @@ class TipLoop:
             self._take(header, seen_at)
             written += 1
         return TipRound(head.number, self._cursor.number, written)
-
-    def _rest(self, head: BlockHeader) -> TipRound:
-        """The chain ends where we do, or the machine that answers is behind."""
-        self._nodes.holds_ours()
-        if self._is_stale:
-            # a quiet chain or a node that stands still: another may know more
-            self._chain.reader.rpc.distrust("stale")
-        return TipRound(head.number, self._cursor.number)
 
     def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own
@@ -244,7 +242,7 @@ class TipLoop:
                 # asked again: wallets are linked without the chain's knowing
                 self._watch.wallets = linked_wallets(session, payees)
         facts = facts_of(block, self._watch, self._chain.chain_id)
-        published = published_rules(self._chain.reader, facts, self._patience)
+        published = published_rules(self._chain.reader, facts)
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
             writer = BlockWriter(session, self._chain, watch, now)
@@ -297,6 +295,8 @@ class TipLoop:
             chain.fence(session)
             repository.add_block(session, chain.chain_id, header, now)
             repository.start_cursor(session, TIP, chain.chain_id, start, chain.epoch, now)
+            # what was held is met again on the way
+            tell_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
             if chain.reserve_token is not None:
                 mark = RESERVE_FOLLOWED
                 repository.save_mark(session, mark, chain.chain_id, start, chain.epoch, now)
@@ -310,7 +310,7 @@ class TipLoop:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
         header, reverts, now = facts.header, len(facts.reverts), self._clock()
         self._chain.metrics.block_written(header.number, header.timestamp, rows, reverts)
-        events = [type(item.event).__name__ for item in facts.found]
+        events = [type(item.event).__name__ for item in facts.found if item.event is not None]
         says = log.info if events or reverts else log.debug
         says(
             "block",
@@ -322,6 +322,5 @@ class TipLoop:
             since_seen_ms=round((now - seen_at).total_seconds() * 1000),
             age_s=round(now.timestamp() - header.timestamp, 1),
         )
-        if facts.undecodable:
-            what = "logs could not be decoded"
-            log.warning(what, number=header.number, logs=len(facts.undecodable))
+        if undecodable := len(facts.found) - len(events):
+            log.warning("logs could not be decoded", number=header.number, logs=undecodable)

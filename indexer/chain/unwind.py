@@ -106,7 +106,16 @@ def find_fork(session: Session, chain: ChainContext, at: Cursor, head: int) -> F
 
     Errors: FinalityBrokenError, ForkUnclearError, and the reader's.
     """
-    boundary = _boundary(session, chain)
+    final = repository.cursor(session, FINALIZED)
+    kept = (
+        None if final is None else repository.canonical_hash(session, chain.chain_id, final.number)
+    )
+    # what must never change: the finalized block, or the one before the deployment
+    boundary = (
+        repository.oldest_block(session, chain.chain_id)
+        if final is None or kept is None
+        else Cursor(final.number, kept)
+    )
     ours = repository.canonical_blocks(session, chain.chain_id, boundary.number - 1, at.number)
     ancestor = common_ancestor(chain.reader, ours, head)
     if ancestor is None:
@@ -142,15 +151,3 @@ def unwind(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now
     )
     return rows_reversed
-
-
-def _boundary(session: Session, chain: ChainContext) -> Cursor:
-    """The newest block that must never change: the finalized one, or the one before the
-    deployment.
-    """
-    final = repository.cursor(session, FINALIZED)
-    if final is not None:
-        ours = repository.canonical_hash(session, chain.chain_id, final.number)
-        if ours is not None:
-            return Cursor(final.number, ours)
-    return repository.oldest_block(session, chain.chain_id)

@@ -45,7 +45,6 @@ from indexer.chain.facts import (
     OF_ONE_FACT,
     BlockFacts,
     Found,
-    Undecodable,
     created_by,
     deposit_of,
 )
@@ -186,9 +185,9 @@ class BlockWriter:
             note_block(session, self.chain, facts, self.now)
         for mandate_id, entry in entries:
             self._mandates.setdefault(mandate_id, []).append(entry)
-        for payment in facts.payments:
-            row = LedgerEntry(deposit_of(payment.log, chain_id), payment.log)
-            self._accounts.setdefault(payment.account_id, []).append(row)
+        for account_id, log in facts.payments:
+            row = LedgerEntry(deposit_of(log, chain_id), log)
+            self._accounts.setdefault(account_id, []).append(row)
         self._move_on(facts, created, published)
         return written
 
@@ -201,9 +200,8 @@ class BlockWriter:
         """
         keeper, agents = self.watch.keeper, dict[str, str]()
         entries = list[tuple[int, LedgerEntry]]()
-        items: list[Found | Undecodable] = [*facts.found, *facts.undecodable]
-        for item in sorted(items, key=lambda item: item.log.log_index):
-            event = item.event if isinstance(item, Found) else None
+        for item in facts.found:
+            event = item.event
             if isinstance(event, KeeperChanged):
                 keeper = event.new_keeper
             mandate_id, vault = self._concerned(item, created)
@@ -223,12 +221,12 @@ class BlockWriter:
         return entries
 
     def _concerned(
-        self, item: Found | Undecodable, created: Mapping[str, KnownVault]
+        self, item: Found, created: Mapping[str, KnownVault]
     ) -> tuple[int | None, KnownVault | None]:
         """The mandate and vault whose ledger the log belongs to; none for the factory's general
         events.
         """
-        address, event = item.log.address, item.event if isinstance(item, Found) else None
+        address, event = item.log.address, item.event
         if isinstance(event, TermsCancelled):
             issued = mandates_with_digests(self.session, [event.terms_digest])
             return next((mandate for _, mandate in issued.values()), None), None
@@ -251,14 +249,13 @@ class BlockWriter:
             watch.keeper = event.new_keeper
 
 
-def _entry(item: Found | Undecodable, parties: Parties, usdc: str) -> LedgerEntry | None:
+def _entry(item: Found, parties: Parties, usdc: str) -> LedgerEntry | None:
     """None: the ledger has no row for this event."""
-    if isinstance(item, Undecodable):
+    if item.event is None:
         note = f"The log is not what the contract's ABI says ({item.error})."
         return LedgerEntry(None, item.log, parties, HeldReason(UNDECODABLE, note))
-    keeper, owner, agent = parties
     try:
-        row = row_from_event(item.event, item.ref, keeper, owner, agent, usdc=usdc)
+        row = row_from_event(item.event, item.ref, *parties, usdc=usdc)
     except OF_ONE_FACT as error:
         return LedgerEntry(None, item.log, parties, fault_of(error))
     return None if row is None else LedgerEntry(row, item.log, parties)

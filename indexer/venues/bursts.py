@@ -13,31 +13,33 @@ Laws
 """
 
 import asyncio
+import math
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
+import numpy as np
 import structlog
 
 from core.db.leadership import LeadershipLostError
 from core.market.bursts import UsualMinute
 from core.market.facts import Book
-from core.market.rules.book import judge, judge_time, measure
+from core.market.rules.book import grid_of, judge_time, measure_many
 from core.market.rules.research import (
     BURST_COOLDOWN,
     BURST_SAMPLES,
     BurstFacts,
     BurstSample,
-    BurstSummary,
     BurstTrigger,
     burst_summary,
     burst_trigger,
 )
-from indexer.venues.pace import CallPace
 from indexer.venues.port import MarketVenue, VenueError
 from indexer.venues.scan_books import LEVELS
+from indexer.venues.scan_plan import CallPace
+from indexer.venues.store import TROUBLE, ScannerBursts
 
 USUAL_EVERY: Final = timedelta(minutes=10)
 USUAL_AGAIN: Final = timedelta(minutes=1)  # after a database that was in trouble
@@ -60,26 +62,6 @@ _BPS: Final = 10_000.0
 log = structlog.get_logger("scanner")
 
 
-class BurstStore(Protocol):
-    """What captures read and write; each call is one transaction."""
-
-    def usual(self, exchange: str, now: datetime) -> Mapping[int, UsualMinute]: ...
-
-    def begun(self, exchange: str, since: datetime) -> Mapping[int, datetime]: ...
-
-    def take_capture(self, listing_id: int, now: datetime) -> int:
-        """On how many targets of this listing one was counted; 0: none has one left."""
-        ...
-
-    def write(
-        self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]
-    ) -> None: ...
-
-    def trouble(self) -> tuple[type[Exception], ...]:
-        """The errors of a database that may be back later."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurstLook:
     """A measured book of a minute. `depth_usd`: within 2 %, of the smaller side."""
@@ -91,7 +73,6 @@ class BurstLook:
     spread_bps: float
     depth_usd: float
     usd_per_quote: float
-    fx_source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +106,7 @@ class VenueBursts:
     """
 
     venue: MarketVenue
-    store: BurstStore
+    store: ScannerBursts
     now: Callable[[], datetime]
     targets: Callable[[], Collection[int]]
     at_once: int
@@ -193,7 +174,7 @@ class VenueBursts:
             if self._usual_at is None:
                 begun = await asyncio.to_thread(self.store.begun, exchange, now - BURST_COOLDOWN)
                 self._begun = {**begun, **self._begun}
-        except self.store.trouble() as error:
+        except TROUBLE as error:
             log.error("usual minutes not read", exchange=self.venue.exchange, kind=_name(error))
             self._usual_at = now - USUAL_EVERY + USUAL_AGAIN
         else:
@@ -238,7 +219,7 @@ class VenueBursts:
             taken = await asyncio.to_thread(
                 self.store.take_capture, wish.look.listing_id, self.now()
             )
-        except self.store.trouble() as error:
+        except TROUBLE as error:
             log.error("capture not counted", exchange=self.venue.exchange, kind=_name(error))
             return False
         return taken > 0
@@ -271,7 +252,7 @@ class VenueBursts:
         summary = burst_summary(wish.trigger, wish.facts, samples)
         try:
             await asyncio.to_thread(self.store.write, wish.look.listing_id, summary, samples)
-        except self.store.trouble() as error:
+        except TROUBLE as error:
             log.error("capture not written", kind=_name(error), **told)
         else:
             log.info("captured", trigger=wish.trigger, samples=len(samples), **told)
@@ -353,10 +334,11 @@ def _moved_bps(before: BurstLook | None, one: BurstLook) -> float | None:
 def _sample(book: Book, look: BurstLook, now: datetime) -> BurstSample | None:
     """None: it cannot be measured."""
     cut = replace(book, bids=book.bids[:LEVELS], asks=book.asks[:LEVELS])
-    if judge(cut) is not None:
-        return None
-    found = measure(cut, look.usd_per_quote, look.fx_source)
-    return BurstSample(now, found.mid, found.spread_bps, min(found.bid_2_usd, found.ask_2_usd))
+    found = measure_many(grid_of([cut]), np.array([look.usd_per_quote]))
+    mid, spread, bid, ask = (
+        float(one[0]) for one in (found.mid, found.spread_bps, found.bid_2_usd, found.ask_2_usd)
+    )
+    return None if math.isnan(mid) else BurstSample(now, mid, spread, min(bid, ask))
 
 
 def _name(error: BaseException) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import importlib
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -35,15 +35,6 @@ from core.market.facts import (
 )
 from indexer.venues.apart import ListReader
 from indexer.venues.chains import chain_of, is_own_coin
-from indexer.venues.parsing import (
-    UNEXPECTED_SHAPES,
-    about_row,
-    of_rows,
-    parsed,
-    side_of,
-    smallest_of,
-    volume_of,
-)
 from indexer.venues.port import (
     MAX_BOOK_BYTES,
     MAX_FAULTS,
@@ -57,19 +48,26 @@ from indexer.venues.port import (
     VenueError,
     VenueErrorReason,
 )
-from indexer.venues.quirks.base import STABLECOINS, NetworkRow, NoticeRow, RawCall
-from indexer.venues.quirks.registry import QUIRKS
+from indexer.venues.quirks.rows import NetworkRow, NoticeRow, RawCall
 from indexer.venues.quirks.titles import bases_in, kind_of, scope_of
+from indexer.venues.quirks.venues import QUIRKS, STABLECOINS
 from indexer.venues.reading import (
+    UNEXPECTED_SHAPES,
     Row,
     RowError,
+    about_row,
     needed_text,
     number_of,
+    of_rows,
+    parsed,
     positive_in,
     row_of,
     rows_in,
     shortened,
+    side_of,
+    smallest_of,
     time_of_ms,
+    volume_of,
 )
 from indexer.venues.transport import VenueTransport, client_class, most_characters
 
@@ -99,18 +97,14 @@ class CcxtVenue:
         transport: VenueTransport,
         now: Callable[[], datetime],
         *,
-        source: DataSource = DataSource.LIVE,
         keys: VenueKeys | None = None,
         is_paced: bool = True,
     ) -> None:
-        """`is_paced`: calls keep the distance that the exchange asks for; those of a recording never do."""
-        self.exchange, self.source = exchange, source
+        """`is_paced`: calls keep the distance that the exchange asks for."""
+        self.exchange, self.source = exchange, DataSource.LIVE
         self._quirks = QUIRKS[exchange]
-        told: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
-        # A recording holds requests: a websocket would leave the machine.
-        self.capabilities = replace(told, websocket=told.websocket and source is DataSource.LIVE)
+        self.capabilities: Capabilities = self._quirks.capabilities(has_keys=keys is not None)
         self._transport, self._now = transport, now
-        is_paced = is_paced and source is DataSource.LIVE
         # The key goes to the calls alone that need one.
         self._keys = keys
         self._client = _client(exchange, transport, now, self._quirks.options, None, is_paced)
@@ -203,8 +197,6 @@ class CcxtVenue:
         values: dict[str, VenueNotice] = {}
         faults: list[VenueFault] = []
         for wanted in self._quirks.notices:
-            if wanted.call.needs_key and self._keys is None:
-                continue
             rows = await self._raw(wanted.call)
             answer = parsed(rows, of_rows(wanted.read), about_row)
             faults += answer.faults
@@ -434,7 +426,7 @@ class CcxtVenue:
             exchange=self.exchange,
             id=shortened(told),
             kind=read.kind or kind_of(title),
-            scope=read.scope or scope_of(title),
+            scope=scope_of(title),
             native_bases=read.native_bases or bases_in(title, self._bases),
             title=title,
             url=read.url,
@@ -444,7 +436,7 @@ class CcxtVenue:
 
 
 async def _at_once() -> None:
-    """What is recorded has no pace."""
+    """A test's answers have no pace."""
 
 
 def _client(

@@ -15,10 +15,10 @@ from core.market import grading, history, identity, scans, statistics
 from core.market.onchain import CoinFigures
 from indexer.venues.past import import_past
 from indexer.venues.port import MarketVenue
-from indexer.venues.quirks.registry import QUIRKS
-from indexer.venues.scanner import ScannerStore
+from indexer.venues.quirks.venues import QUIRKS
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
+from indexer.venues.store import ScannerStore
 
 SIM: Final = "sim"
 SEED: Final = 24

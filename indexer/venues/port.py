@@ -1,6 +1,6 @@
-"""What a venue is to the scanner: one port, three ways to serve it (docs/market.md).
+"""What a venue is to the scanner: one port, two ways to serve it (docs/market.md).
 
-    CcxtVenue     a live exchange through ccxt; under ReplayTransport, its recorded answers
+    CcxtVenue     a live exchange through ccxt
     SimVenue      the embedded simulator, the default
 
 Laws

@@ -1,8 +1,9 @@
 """Books as they were received, judged and measured together: what a batch of samples holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from typing import Final
 
 import numpy as np
@@ -11,9 +12,43 @@ from core.market.copying import unix_us
 from core.market.facts import Book
 from core.market.rules.book import FAULTS, grid_of, judge_many, judge_time, measure_many
 from core.market.samples import SampleBatch
-from indexer.venues.fx import QuoteRate
 
+PAR: Final = frozenset({"USD", "USDT", "USDC", "FDUSD", "DAI"})
+BRIDGES: Final = ("USDT", "USD", "USDC")
 LEVELS: Final = 100  # per side of a book that is measured; captures cut theirs to as many
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRate:
+    usd_per_quote: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PricedPair:
+    base: str
+    quote: str
+    price: float
+
+
+def rates_of(exchange: str, pairs: Iterable[PricedPair]) -> Mapping[str, QuoteRate]:
+    """What a quote currency is worth in US dollars, of the venue's own prices
+    (docs/market-store.md#dollars); one without a way to dollars there has no rate.
+    """
+    prices = {
+        (one.base, one.quote): one.price for one in pairs if isfinite(one.price) and one.price > 0
+    }
+    rates = {quote: QuoteRate(1.0, "par") for quote in PAR}
+    for quote in {quote for _, quote in prices} - PAR:
+        for dollar in BRIDGES:
+            inverse, straight = prices.get((dollar, quote)), prices.get((quote, dollar))
+            if inverse is not None:
+                rates[quote] = QuoteRate(1 / inverse, f"{exchange}:{dollar}/{quote}")
+                break
+            if straight is not None:
+                rates[quote] = QuoteRate(straight, f"{exchange}:{quote}/{dollar}")
+                break
+    return rates
 
 
 @dataclass(frozen=True, slots=True)

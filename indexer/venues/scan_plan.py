@@ -1,4 +1,4 @@
-"""Which books of a venue are due in a minute (docs/market-store.md#turns). Pure.
+"""Which books of a venue are due in a minute (docs/market-store.md#turns), and the pace of its calls.
 
 budget 600 a minute, 40 targets, 2,000 others:  each minute 40 targets + 500 others in turn
                                                 every_s: 60 of targets, 240 of others
@@ -6,6 +6,8 @@ budget 600 a minute, 900 targets, 2,000 others: 450 targets + 150 others: a quar
                                                 every_s: 120 of targets, 840 of others
 """
 
+import asyncio
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -62,3 +64,17 @@ def _turn(names: Sequence[str], budget: int, number: int) -> tuple[list[str], in
         return [], 1
     turns = ceil(len(names) / budget)
     return list(names[number % turns :: turns]), turns
+
+
+class CallPace:
+    """So many calls a minute, whoever makes them. `pace_s`: between the beginnings of two."""
+
+    def __init__(self, pace_s: float) -> None:
+        self._pace_s, self._next = pace_s, -math.inf
+
+    async def take(self, count: int) -> None:
+        """Wait for the turn of `count` calls."""
+        now = asyncio.get_running_loop().time()
+        at = max(self._next, now)
+        self._next = at + count * self._pace_s
+        await asyncio.sleep(at - now)

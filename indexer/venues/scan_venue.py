@@ -16,21 +16,26 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
-from core.market.facts import Book, DataSource, ListedMarket, NetworkStatus, Ticker, VenueNotice
+from core.market.facts import Book, ListedMarket, NetworkStatus, Ticker
 from core.market.rules.transfer import any_open
-from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueHealth, VenueReport
 from indexer.venues import scan_books
 from indexer.venues.bursts import BurstLook
-from indexer.venues.fx import PricedPair, rates_of
-from indexer.venues.pace import CallPace
 from indexer.venues.port import MarketVenue, Parsed, VenueError, VenueErrorReason
-from indexer.venues.scan_books import LEVELS, BesideBooks, LastBook, ScannedListing
-from indexer.venues.scan_plan import DueBooks, due
+from indexer.venues.scan_books import (
+    LEVELS,
+    BesideBooks,
+    LastBook,
+    PricedPair,
+    ScannedListing,
+    rates_of,
+)
+from indexer.venues.scan_plan import CallPace, DueBooks, due
+from indexer.venues.store import TROUBLE, ScannerStore
 
 CALL_S: Final = 15.0
 MARKETS_EVERY: Final = timedelta(minutes=10)
@@ -45,38 +50,6 @@ LAGS_KEPT: Final = 20_000
 
 log = structlog.get_logger("scanner")
 T = TypeVar("T")
-
-
-class ScanStore(Protocol):
-    """What the scan of a venue wants written and told; each call is one transaction."""
-
-    def learn_markets(
-        self, exchange: str, markets: Sequence[ListedMarket], source: DataSource, now: datetime
-    ) -> bool:
-        """Whether the answer was whole."""
-        ...
-
-    def learn_networks(
-        self, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
-    ) -> bool: ...
-
-    def learn_notices(self, notices: Sequence[VenueNotice], now: datetime) -> None: ...
-
-    def listings(self, exchange: str) -> Mapping[str, ScannedListing]:
-        """By native id."""
-        ...
-
-    def sampled_in(self, minute: datetime, ids: Sequence[int]) -> frozenset[int]:
-        """Those of them that the minute has."""
-        ...
-
-    def write_samples(self, batch: SampleBatch, now: datetime) -> int: ...
-
-    def write_minute(self, run: ScannedMinute, report: VenueReport, now: datetime) -> None: ...
-
-    def trouble(self) -> tuple[type[Exception], ...]:
-        """The errors of a database that may be back in the next minute."""
-        ...
 
 
 @dataclass
@@ -100,7 +73,7 @@ class VenueScan:
     def __init__(
         self,
         venue: MarketVenue,
-        store: ScanStore,
+        store: ScannerStore,
         now: Callable[[], datetime],
         targets: Callable[[], Collection[int]],
         on_book: Callable[[ScannedListing, Book, float, str, float | None], None] = lambda *_: None,
@@ -256,7 +229,6 @@ class VenueScan:
                         min(batch.measures.bid_2_usd[place], batch.measures.ask_2_usd[place])
                     ),
                     usd_per_quote=rate.usd_per_quote,
-                    fx_source=rate.source,
                 )
             )
 
@@ -319,7 +291,7 @@ class VenueScan:
         try:
             async with self._lock:
                 return await asyncio.to_thread(work, *values)
-        except self._store.trouble() as error:
+        except TROUBLE as error:
             state.failures["not_written"] += 1
             log.error("not written", exchange=self.exchange, kind=type(error).__name__)
             return None

@@ -14,44 +14,27 @@ Laws
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-import psycopg
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.market import (
-    gaps,
-    identity,
-    networks,
-    onchain,
-    outcomes,
-    parts,
-    queries,
-    samples,
-    scans,
-)
-from core.market.facts import DataSource, ListedMarket, NetworkStatus, VenueNotice
-from core.market.identity import CoinGraph
+from core.market import scans
 from core.market.onchain import CoinFigures
-from core.market.samples import SampleBatch
-from core.market.scans import ScannedMinute, VenueReport
 from core.targets import views
 from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
-from indexer.venues.burst_store import ScannerBursts
 from indexer.venues.bursts import VenueBursts
 from indexer.venues.port import MarketVenue
-from indexer.venues.scan_books import ScannedListing
 from indexer.venues.scan_gaps import GapScan
 from indexer.venues.scan_venue import VenueScan
+from indexer.venues.store import ScannerBursts, ScannerStore
 
 NAME: Final = "scanner"
 BEAT_S: Final = 1.0
@@ -64,99 +47,8 @@ GRAPH_EVERY: Final = timedelta(minutes=5)
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 NO_TARGETS: Final = TargetLimits(0, 0)
-TROUBLE: Final = (SQLAlchemyError, psycopg.Error)
 
 log = structlog.get_logger(NAME)
-
-
-@dataclass(frozen=True, slots=True)
-class ScannerStore:
-    """Transactions of the scan, each fenced."""
-
-    database: Database
-    fence: Callable[[Session], None]
-    says: Callable[[str], None] = lambda state: None  # what the heartbeat tells until the scan
-
-    def learn_markets(
-        self, exchange: str, markets: Sequence[ListedMarket], source: DataSource, now: datetime
-    ) -> bool:
-        with self.database.write() as session:
-            self.fence(session)
-            learned = queries.learn_markets(session, exchange, markets, source, now)
-            outcomes.learn_tags(session, exchange, now)
-            queries.see_tags(session, exchange, markets, now)
-        if learned.refused:
-            log.info("pairs left out", exchange=exchange, count=len(learned.refused))
-        return not learned.is_partial
-
-    def learn_networks(
-        self, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
-    ) -> bool:
-        with self.database.write() as session:
-            self.fence(session)
-            return not networks.learn_networks(session, exchange, statuses, now).is_partial
-
-    def learn_notices(self, notices: Sequence[VenueNotice], now: datetime) -> None:
-        with self.database.write() as session:
-            self.fence(session)
-            outcomes.learn_notices(session, notices, now)
-
-    def listings(self, exchange: str) -> Mapping[str, ScannedListing]:
-        with self.database.read() as session:
-            return {
-                one.native_id: ScannedListing(
-                    one.listing_id,
-                    one.asset_id,
-                    one.native_base,
-                    one.base,
-                    one.quote,
-                    one.status,
-                )
-                for one in queries.known_listings(session, exchange)
-            }
-
-    def sampled_in(self, minute: datetime, ids: Sequence[int]) -> frozenset[int]:
-        with self.database.read() as session:
-            return samples.sampled_in(session, minute, ids)
-
-    def write_samples(self, batch: SampleBatch, now: datetime) -> int:
-        with self.database.write() as session:
-            self.fence(session)
-            return samples.write(session, batch, now)
-
-    def write_minute(self, run: ScannedMinute, report: VenueReport, now: datetime) -> None:
-        with self.database.write() as session:
-            self.fence(session)
-            scans.write_minute(session, run, report, now)
-
-    def ensure_parts(self, now: datetime) -> None:
-        with self.database.write() as session:
-            self.fence(session)
-            parts.ensure_ahead(session, now)
-
-    def graph(self) -> CoinGraph:
-        with self.database.read() as session:
-            told = identity.told(session)
-        return identity.graph_of(told)
-
-    def write_gaps(
-        self, found: tuple[Sequence[gaps.SeenGap], Sequence[gaps.SeenSpread]], now: datetime
-    ) -> int:
-        with self.database.write() as session:
-            self.fence(session)
-            return gaps.write(session, found[0], found[1], now)
-
-    def has_onchain(self, day: date) -> bool:
-        with self.database.read() as session:
-            return onchain.has_day(session, day)
-
-    def write_onchain(self, told: Sequence[CoinFigures], day: date) -> int:
-        with self.database.write() as session:
-            self.fence(session)
-            return onchain.write(session, told, day)
-
-    def trouble(self) -> tuple[type[Exception], ...]:
-        return TROUBLE
 
 
 @dataclass

@@ -1,8 +1,4 @@
-"""How a request of a ccxt client leaves: one way out, three ways to answer.
-
-    LiveTransport      the internet, bounded, without redirects
-    RecordingTransport live, and each answer written to a file
-    ReplayTransport    the files alone: what was not recorded is refused (replay.py)
+"""How a request of a ccxt client leaves: bounded, without redirects.
 
 `client_class` puts it under ccxt's own parser by taking the place of `Exchange.fetch`, so errors,
 shapes and quirks of a venue are read by the same code whatever the answer came from.
@@ -19,9 +15,9 @@ import aiohttp
 import yarl
 from ccxt.base.errors import BadResponse, BaseError, ExchangeNotAvailable, RequestTimeout
 
-from indexer.venues.parsing import UNEXPECTED_SHAPES
 from indexer.venues.port import MAX_ANSWER_BYTES
 from indexer.venues.reach import within_reach
+from indexer.venues.reading import UNEXPECTED_SHAPES
 
 _CHUNK = 65_536
 # Of an answer to what is asked now: reading a text holds up every venue, so a call that expects

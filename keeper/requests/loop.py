@@ -9,40 +9,21 @@ Laws
 - Whatever a round raises is reported, and the next one tries again; a lost lead ends the thread.
 - A round that hangs ends the process (core.watchdog), after far longer than a tick may take:
   nothing that saves a vault waits for it.
-- The sponsor's loop writes a heartbeat at the end of a round, every five seconds, and the API takes
-  sponsored buys only while that is fresh: it says that the loop leads, reads the chain and the
-  database, and gets through, which is more than that a key is set.
 """
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
+from collections.abc import Callable
+from datetime import datetime
 
 import structlog
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session
 
-from core.chain.nodes import Nodes
-from core.chain.signer import Signer
-from core.db.engine import Bounds, Database
-from core.db.leadership import Leadership, LeadershipLostError
+from core.db.engine import Bounds
+from core.db.leadership import LeadershipLostError
 from core.errors import OutsideError, text_of
-from core.keeper.gas import GasBudgets
-from core.mandate.chain.reader import VaultReader
-from core.sponsored import queries as sponsored
-from core.sponsored.days import SponsorGas, sponsor_budgets
 from core.watchdog import Watchdog
-from keeper.gas import Caps
-from keeper.outbox_kinds import OutboxPlanner
-from keeper.requests.allowance import CUSTODY, SPONSOR, PurseTerms
 from keeper.requests.round import MOST_UNDER_WAY, REQUESTS_A_ROUND, RequestRound
-from keeper.state import Role
-from keeper.stops import Stops
 
-Beat = Callable[[VaultReader, Database, datetime], object]
-BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
 HANGS_S = 600.0
 END_S = 2.0
 LEAST_CALLS_PER_S = 10.0
@@ -54,72 +35,18 @@ BOUNDS = Bounds(
 log = structlog.get_logger("keeper")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsPlace:
-    """What the loops stand on. `calls_per_s`: each one's share of what each node is asked; `clock`
-    gives aware UTC.
-    """
-
-    database_url: str
-    rpc_urls: tuple[str, ...]
-    calls_per_s: float
-    answer_s: float
-    contracts: Mapping[str, str]
-    chain_id: int
-    max_head_age_s: int
-    caps: Caps
-    every_s: float
-    planner: OutboxPlanner
-    leadership: Leadership
-    clock: Callable[[], datetime]
-
-
 class RequestLoop:
-    """Runs rounds until `stop`. Nothing is asked over the network before `start` or `once`.
-
-    `stops`: of the same key, where there is one for both. `beat`: called at the end of each round
-    with the loop's own reader and database.
+    """Runs rounds until `stop`, and closes what they stand on. Nothing is asked over the network before
+    `start` or `once`. `now`: aware UTC.
     """
 
     def __init__(
-        self,
-        place: RequestsPlace,
-        terms: PurseTerms,
-        budgets: GasBudgets,
-        signers: Mapping[str, Signer],
-        *,
-        stops: Stops | None = None,
-        beat: Beat | None = None,
+        self, rounds: RequestRound, *, every_s: float, now: Callable[[], datetime]
     ) -> None:
-        self.rpc = Nodes(
-            place.rpc_urls,
-            answer_s=place.answer_s,
-            deadline_s=DEADLINE_S,
-            calls_per_s=place.calls_per_s,
-        )
-        self._place = place
-        reader = VaultReader(self.rpc, place.contracts)
-        self._database = Database(
-            place.database_url, application_name="keeper requests", bounds=BOUNDS
-        )
+        self._round, self._every_s, self._now = rounds, every_s, now
         self._watchdog = Watchdog(HANGS_S)
-        self._round = RequestRound(
-            database=self._database,
-            reader=reader,
-            chain_id=place.chain_id,
-            max_head_age_s=place.max_head_age_s,
-            planner=place.planner,
-            caps=place.caps,
-            budgets=budgets,
-            signers=signers,
-            epoch=lambda: place.leadership.epoch,
-            fence=place.leadership.fence_beside,
-            stops=stops,
-            sign=self._watchdog.sign,
-            most_under_way=most_under_way(place.calls_per_s),
-            terms=terms,
-            beat=(lambda now: None) if beat is None else partial(beat, reader, self._database),
-        )
+        rounds.sign = self._watchdog.sign
+        self.rpc = rounds.desk.rpc
         self._is_on_chain = False  # its nodes serve the chain
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="requests", daemon=True)
@@ -140,16 +67,16 @@ class RequestLoop:
         """Call it after the lead was given back: it waits a moment for the end of a round."""
         if self._thread.is_alive():
             self._thread.join(END_S)
-        self._database.close()
+        self._round.desk.database.close()
         self.rpc.close()
 
     def once(self) -> bool:
         """One round; False when the lead is lost."""
         try:
             if not self._is_on_chain:
-                self.rpc.keep_to(self._place.chain_id)
+                self.rpc.keep_to(self._round.desk.chain_id)
                 self._is_on_chain = True
-            self._round.run(self._place.clock())
+            self._round.run(self._now())
         except LeadershipLostError as error:
             if not self._ended.is_set():
                 log.error("no longer leading", error=str(error), loop="requests")
@@ -163,42 +90,8 @@ class RequestLoop:
     def _run(self) -> None:
         while not self._ended.is_set() and self.once():
             self._watchdog.sign()
-            self._ended.wait(self._place.every_s)
+            self._ended.wait(self._every_s)
         self._watchdog.call_off()
-
-
-def custody_loop(
-    place: RequestsPlace, budgets: GasBudgets, signers: Mapping[Role, Signer], stops: Stops | None
-) -> RequestLoop:
-    """Where there is no key of requests, on a local chain, the keeper's signs them."""
-    gas_signer, keeper = signers.get(Role.CUSTODY), signers[Role.KEEPER]
-    if gas_signer is not None:
-        return RequestLoop(place, CUSTODY, budgets, {Role.CUSTODY: gas_signer})
-    own: dict[str, Signer] = {Role.CUSTODY: keeper, Role.KEEPER: keeper}
-    return RequestLoop(place, CUSTODY, budgets, own, stops=stops)
-
-
-def sponsor_loop(place: RequestsPlace, gas: SponsorGas, signer: Signer) -> RequestLoop:
-    beat = heartbeat(signer.address, place.chain_id, place.leadership.fence_beside)
-    budgets = sponsor_budgets(gas)
-    return RequestLoop(place, SPONSOR, budgets, {Role.SPONSOR: signer}, beat=beat)
-
-
-def heartbeat(account: str, chain_id: int, fence: Callable[[Session], None]) -> Beat:
-    """`account`: the sponsor's. Errors: RpcError, LeadershipLostError, the database's."""
-    last: datetime | None = None
-
-    def beat(reader: VaultReader, database: Database, now: datetime) -> None:
-        nonlocal last
-        if last is not None and timedelta() <= now - last < BEAT:
-            return
-        balance_wei = reader.balance_wei(account)
-        with database.write() as session:
-            fence(session)
-            sponsored.beat(session, chain_id, account, balance_wei, now)
-        last = now
-
-    return beat
 
 
 def share_of(calls_per_s: float, loops: int = 1) -> float:

@@ -1,8 +1,11 @@
-"""One round of the requests of the outbox: settle what ended, plan a few, take them as far as they
-go.
+"""One round of the requests of the outbox that one purse pays for: settle what ended, plan a few, take
+them as far as they go.
 
     queue: what ended leaves it, what it cost is counted --> at most REQUESTS_A_ROUND that are due: gas kept, signed by the wallet's key,
     written down --> sender: as far as each goes now --> what could not be sent waits, twice as long each time
+
+    most that one may cost = the purse's gas * maxFeePerGas + upper bound of the fee for its bytes on layer 1
+    maxFeePerGas           = twice the first offer of the market, within the caps: room for replacements
 
 Laws
 - A round costs what is under way and what is due, however many wait: at most REQUESTS_A_ROUND are
@@ -14,41 +17,55 @@ Laws
 - A request that cannot be built or sent holds up no other one; what the chain refuses for an hour
   ends.
 - A request that names the most that it may cost waits while gas is dearer than that.
-- A purse's round sees the requests of that purse alone.
+- The sponsor's round ends with a heartbeat, every BEAT at most, and the API takes sponsored buys
+  only while that is fresh: it says that the loop leads, reads the chain and the database, and gets
+  through, which is more than that a key is set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from sqlalchemy.orm import Session
 
-from core.chain.signer import Signer
-from core.db.engine import Database, WriteSession
+from core.chain.blocks import BlockHeader
+from core.chain.fees import layer_1_fee_wei
+from core.custody.rules import TRANSFER_GAS
+from core.db.engine import WriteSession
+from core.errors import OutsideError
 from core.keeper import gas, queue
 from core.keeper import intents as rows
-from core.keeper.gas import SPONSOR, SPONSORS, TOTAL, GasBudgets
+from core.keeper.gas import SPONSOR as SPONSORED
+from core.keeper.gas import SPONSORS, TOTAL, GasBudgets
 from core.keeper.intents import Intent, NewIntent
 from core.keeper.queue import OutboxRequest, QueuePlace
-from core.keeper.rules import ON_CHAIN, IntentState
+from core.keeper.rules import ON_CHAIN, REFUSED_KEY, IntentState, Purse
 from core.mandate.chain.reader import VaultReader
-from core.money import UnixSeconds
+from core.sponsored import queries as sponsored
+from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from core.times import next_day
-from keeper.gas import Caps
-from keeper.intents import REQUEST_PATIENCE, IntentSender
-from keeper.outbox_kinds import OutboxPlanner
-from keeper.requests.allowance import CUSTODY, KeptGas, Prices, PurseTerms, RequestPrice
+from keeper.gas import quotes
+from keeper.intents import Desk, intent_of_request
+from keeper.outbox_kinds import Builder, LapsedError
 from keeper.send import Sender
-from keeper.state import Head
-from keeper.stops import Stops
+from keeper.spared import spared
+from keeper.state import Role
 
 REQUESTS_A_ROUND = 20
 MOST_UNDER_WAY = 200
 PUT_BACK_AFTER = timedelta(seconds=10)
+PATIENCE = timedelta(hours=1)  # with one that the chain refuses
 UNBUILT_WAITS = timedelta(minutes=1)
 DEARER_WAITS = timedelta(seconds=15)
+BEAT = timedelta(seconds=5)  # core.sponsored.rules.FRESH_S is many of them
+ROOM_FOR_REPLACEMENTS = 2
+# upper bound of an unsigned type 2 transaction with a transfer's 292 bytes of call data
+UNSIGNED_TRANSFER_BYTES = 450
 
+# A request's place, and what is to be written down of it; None: it cannot be built now.
+_Built = tuple[QueuePlace, tuple[NewIntent, IntentState] | None]
 # Live intents, what they are of by outbox id, and what is due.
 _Waiting = tuple[list[Intent], dict[int, QueuePlace], list[tuple[OutboxRequest, QueuePlace]]]
 
@@ -56,62 +73,61 @@ log = structlog.get_logger("keeper")
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """A request, and what is to be written down of it; None: it cannot be built now."""
-
-    place: QueuePlace
-    intent: tuple[NewIntent, IntentState] | None
-
-
-@dataclass(slots=True, kw_only=True)
-class RequestRound:
-    """Of one purse. `signers`: whose key pays, and of the same key those that send what it holds up.
-    `epoch`: of the lead; `fence`: of it, called first in each writing transaction.
-
-    `stops`: of the same key, where there is one for both. `sign`: the loop gets on. `beat`: called
-    at the end of each round, with its time.
+class PurseTerms:
+    """Whose ETH pays: each purse has a key, a loop and a day's budget of its own. `gas`,
+    `unsigned_bytes`: the most that one of its requests may use, and its size.
     """
 
-    database: Database
-    reader: VaultReader
-    chain_id: int
-    max_head_age_s: int
-    planner: OutboxPlanner
-    caps: Caps
-    budgets: GasBudgets
-    signers: Mapping[str, Signer]
-    epoch: Callable[[], int]
-    fence: Callable[[Session], None]
-    stops: InitVar[Stops | None] = None
-    sign: Callable[[], None] = lambda: None
-    most_under_way: int = MOST_UNDER_WAY
-    terms: PurseTerms = CUSTODY
-    beat: Callable[[datetime], object] = lambda now: None
-    kept: KeptGas = field(init=False)
-    prices: Prices = field(init=False)
-    sender: IntentSender = field(init=False)
-    _told: str | None = field(default=None, init=False)
+    purse: Purse
+    role: Role
+    gas: int
+    unsigned_bytes: int
 
-    def __post_init__(self, stops: Stops | None) -> None:
-        self.kept = KeptGas(sends_stops_too=stops is not None)
-        self.prices = Prices(
-            reader=self.reader,
-            account=self.signers[self.terms.role].address,
-            caps=self.caps,
-            sends_stops_too=stops is not None,
-            terms=self.terms,
-        )
-        self.sender = Sender(
-            rpc=self.reader.rpc,
-            database=self.database,
-            signers=self.signers,
-            epoch=self.epoch,
-            fence=self.fence,
-            caps=self.caps,
-            sign=self.sign,
-            allowance=self.kept,
-            stops=stops,
-        )
+
+CUSTODY = PurseTerms(Purse.CUSTODY, Role.CUSTODY, TRANSFER_GAS, UNSIGNED_TRANSFER_BYTES)
+SPONSOR = PurseTerms(Purse.SPONSOR, Role.SPONSOR, BUY_GAS, UNSIGNED_BUY_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPrice:
+    """What a request may cost, as of `head`. `least_wei`: what one needs to be sent once, without room
+    for replacements. `layer_1_wei`: what each transaction pays beside its gas. `affordable`: how many
+    more requests the key can pay for.
+    """
+
+    head: BlockHeader
+    most_wei: int
+    least_wei: int
+    layer_1_wei: int
+    affordable: int
+
+
+@dataclass(kw_only=True)
+class RequestRound:
+    """Of one purse, whose key is the only one of the `desk`. `sign`: the round gets on."""
+
+    desk: Desk
+    reader: VaultReader
+    max_head_age_s: int
+    builders: Mapping[str, Builder]
+    budgets: GasBudgets
+    terms: PurseTerms = CUSTODY
+    most_under_way: int = MOST_UNDER_WAY
+    sign: Callable[[], None] = lambda: None
+    sender: Sender = field(init=False)
+    _kept_wei: dict[int, int] = field(init=False, default_factory=dict)  # by outbox id
+    _layer_1_wei: int = field(init=False, default=0)
+    _beat_at: datetime | None = field(init=False, default=None)
+    _told: str | None = field(init=False, default=None)
+    _unbuilt: set[int] = field(init=False, default_factory=set)  # that were told
+
+    def __post_init__(self) -> None:
+        self.sender = Sender(self.desk, allows=self._allows)
+
+    @property
+    def account(self) -> str:
+        """Who pays."""
+        return self.desk.signers[self.terms.role].address
 
     def run(self, now: datetime) -> None:
         """Errors: RpcError (what was committed stays), LeadershipLostError, the
@@ -119,29 +135,71 @@ class RequestRound:
         """
         live, places, due = self._waiting(now)
         if places.keys() - {intent.outbox_id for intent in live}:  # their intents ended
-            self._settle()
+            with self.desk.database.write() as session:
+                self.desk.fence(session)
+                queue.settle(session, self.desk.chain_id, self.terms.purse)
             live, places, due = self._waiting(now)
-        self.sign()
-        self.kept.kept_wei = {place.outbox_id: place.reserved_wei for place in places.values()}
+        self._kept_wei = {place.outbox_id: place.reserved_wei for place in places.values()}
         planned = self._planned(live, places, due, now)
-        live = self.sender.advance([*live, *planned], now, is_stood_down=False)
+        live = self.sender.advance([*live, *planned], now)
         self._put_back(live, now)
-        self.beat(now)
+        if self.terms is SPONSOR:
+            self._beat(now)
 
     def _waiting(self, now: datetime) -> _Waiting:
-        with self.database.read() as session:
-            live = rows.live_intents(
-                session, self.chain_id, of_requests=True, purse=self.terms.purse
-            )
-            places = queue.taken(session, self.chain_id, self.terms.purse)
+        chain_id, purse = self.desk.chain_id, self.terms.purse
+        with self.desk.database.read() as session:
+            live = rows.live_intents(session, chain_id, of_requests=True, purse=purse)
+            places = queue.taken(session, chain_id, purse)
             room = max(0, min(REQUESTS_A_ROUND, self.most_under_way - len(live)))
-            due = queue.due(session, self.chain_id, now, room, self.terms.purse)
+            due = queue.due(session, chain_id, now, room, purse)
         return live, places, due
 
-    def _settle(self) -> None:
-        with self.database.write() as session:
-            self.fence(session)
-            queue.settle(session, self.chain_id, self.terms.purse)
+    def _beat(self, now: datetime) -> None:
+        if self._beat_at is not None and timedelta() <= now - self._beat_at < BEAT:
+            return
+        balance_wei = self.reader.balance_wei(self.account)
+        with self.desk.database.write() as session:
+            self.desk.fence(session)
+            sponsored.beat(session, self.desk.chain_id, self.account, balance_wei, now)
+        self._beat_at = now
+
+    # What one may cost
+
+    def price(self, under_way: Sequence[QueuePlace], now: datetime) -> RequestPrice | None:
+        """What one may cost now, beside those under way; None: that is not known, or too much.
+
+        Errors: RpcError.
+        """
+        said = quotes(self.desk.rpc, [self.account])
+        if not said.heads or now.timestamp() - said.head.timestamp > self.max_head_age_s:
+            self._tell("the head is stale")
+            return None
+        market, caps = said.market, self.desk.caps
+        offer = market.offered(caps.others_wei, is_stop=False)
+        if offer is None:
+            self._tell("the fee is above the cap")
+            return None
+        layer_1_wei = layer_1_fee_wei(self.reader, self.terms.unsigned_bytes)
+        if layer_1_wei is None:
+            self._tell("the gas price oracle refuses to name the fee of layer 1")
+            return None
+        cap_wei, fee_wei = market.cap_wei(caps.others_wei), offer.fees.max_fee_wei
+        most_wei = self.terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * fee_wei) + layer_1_wei
+        left_wei = market.sure_wei[self.account] - sum(place.reserved_wei for place in under_way)
+        return RequestPrice(
+            said.head,
+            most_wei,
+            min(most_wei, self.terms.gas * fee_wei + layer_1_wei),
+            layer_1_wei,
+            max(0, left_wei // most_wei),
+        )
+
+    def _allows(self, intent: Intent, wei: int) -> bool:
+        """Whether so much is kept for the intent's request; what is about none may cost what it costs."""
+        if intent.outbox_id is None:
+            return True
+        return wei + self._layer_1_wei <= self._kept_wei.get(intent.outbox_id, 0)
 
     # What is planned
 
@@ -157,19 +215,14 @@ class RequestRound:
         ]
         if not due and not waiting:
             return []
-        seconds = UnixSeconds(int(now.timestamp()))
-        price = self.prices.now([place.reserved_wei for place in places.values()])
-        head = price.head
-        if head is None or head.age_s(seconds) > self.max_head_age_s:
-            self._tell("the head is stale")
+        price = self.price(list(places.values()), now)
+        if price is None:
             return []
-        self._tell(price.barred if due else None)
-        if price.most_wei is None:
-            return []
-        self.kept.layer_1_wei = price.layer_1_wei
+        self._tell("the key is short of ETH" if due and not price.affordable else None)
+        self._layer_1_wei = price.layer_1_wei
         self._top_up(waiting, price.most_wei, now)
         new = due[: price.affordable]
-        return self._written(self._built(new, head, now), price, now) if new else []
+        return self._written(self._built(new, price.head, now), price, now) if new else []
 
     def _top_up(self, waiting: Sequence[QueuePlace], wei: int, now: datetime) -> None:
         """More gas is kept for what waits, where the market asks for more by now and the day has
@@ -178,104 +231,127 @@ class RequestRound:
         short = [place for place in waiting if place.reserved_wei < place.within_most(wei)]
         if not short:
             return
-        with self.database.write() as session:
-            self.fence(session)
+        with self.desk.database.write() as session:
+            self.desk.fence(session)
             queue.hold_gas(session, short, gas.day_of(now))
             for place in short:
-                most_wei = place.within_most(wei)
-                if queue.reserve(session, place, self.budgets, gas.day_of(now), most_wei) is None:
-                    self.kept.kept_wei[place.outbox_id] = most_wei
+                self._keep(session, place, place.within_most(wei), now)
+
+    def _keep(
+        self, session: WriteSession, place: QueuePlace, wei: int, now: datetime
+    ) -> str | None:
+        """Keep so much of the day's gas for it; the scope that has no more."""
+        used_up = queue.reserve(session, place, self.budgets, gas.day_of(now), wei)
+        if used_up is None:
+            self._kept_wei[place.outbox_id] = wei
+        return used_up
 
     def _built(
-        self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: Head, now: datetime
-    ) -> list[_Planned]:
-        """Signed by the wallets' keys; each is a sign that the loop gets on."""
-        built = list[_Planned]()
-        with self.database.read() as session:
-            for request, place in due:
-                built.append(_Planned(place, self.planner.intent(session, request, head, now)))
+        self, due: Sequence[tuple[OutboxRequest, QueuePlace]], head: BlockHeader, now: datetime
+    ) -> list[_Built]:
+        """Signed by the wallets' keys; each is a sign that the round gets on."""
+        built = list[_Built]()
+        with self.desk.database.read() as session:
+            for one, place in due:
+                found = spared(partial(self._intent, session, one, head, now), request=one.id)
+                built.append((place, found))
                 self.sign()
         return built
 
-    def _written(
-        self, built: Sequence[_Planned], price: RequestPrice, now: datetime
-    ) -> list[Intent]:
+    def _intent(
+        self, session: Session, request: OutboxRequest, head: BlockHeader, now: datetime
+    ) -> tuple[NewIntent, IntentState] | None:
+        """What is to be written down: planned, or ended before it began. None: it cannot be built
+        now, which is told once.
+        """
+        builder = self.builders.get(request.kind)
+        try:
+            if builder is None:
+                raise OutsideError(
+                    f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY"
+                )
+            data = builder(session, request, now)
+        except LapsedError as error:
+            log.warning("request lapsed", request=request.id, kind=request.kind, why=str(error))
+            lapsed = replace(request, reason={**request.reason, REFUSED_KEY: str(error)})
+            return intent_of_request(lapsed, self.terms.role, b"", head), IntentState.REFUSED
+        except OutsideError as error:
+            if request.id not in self._unbuilt:
+                log.error("request waits", request=request.id, kind=request.kind, why=str(error))
+            self._unbuilt.add(request.id)
+            return None
+        return intent_of_request(request, self.terms.role, data, head), IntentState.PLANNED
+
+    def _written(self, built: Sequence[_Built], price: RequestPrice, now: datetime) -> list[Intent]:
         """In one transaction: gas kept, intents planned, places taken.
 
         Answers the intents to be sent.
         """
         added = list[Intent]()
-        with self.database.write() as session:
-            self.fence(session)
-            queue.hold_gas(session, [one.place for one in built], gas.day_of(now))
-            for one in built:
-                if one.intent is None:
-                    queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
+        with self.desk.database.write() as session:
+            self.desk.fence(session)
+            queue.hold_gas(session, [place for place, _ in built], gas.day_of(now))
+            for place, found in built:
+                ids = [place.outbox_id]
+                if found is None:
+                    queue.wait_until(session, ids, now + UNBUILT_WAITS)
                     continue
-                intent, state = one.intent
-                if state is IntentState.PLANNED:
-                    kept_wei = self._kept_for(session, one.place, price, now)
-                    if kept_wei is None:
-                        continue
-                    self.kept.kept_wei[one.place.outbox_id] = kept_wei
-                made = rows.add_intent(session, intent, self.epoch(), now, state)
+                intent, state = found
+                is_to_be_sent = state is IntentState.PLANNED
+                if is_to_be_sent and not self._is_paid_for(session, place, price, now):
+                    continue
+                made = rows.add_intent(session, intent, self.desk.epoch(), now, state)
                 if made is None:
-                    queue.wait_until(session, [one.place.outbox_id], now + UNBUILT_WAITS)
+                    queue.wait_until(session, ids, now + UNBUILT_WAITS)
                     continue
-                queue.take(session, [one.place.outbox_id])
-                added += [made] if state is IntentState.PLANNED else []
+                queue.take(session, ids)
+                added += [made] if is_to_be_sent else []
         return added
 
-    def _kept_for(
+    def _is_paid_for(
         self, session: WriteSession, place: QueuePlace, price: RequestPrice, now: datetime
-    ) -> int | None:
-        """What a request may cost: the most that it may need; where the day has no more, what is
-        kept for it already, if that sends it.
-        None: it waits, and those behind it do not.
+    ) -> bool:
+        """The most that a request may need is kept for it; where the day has no more, what is kept for
+        it already sends it. Else it waits, and those behind it do not.
         """
-        assert price.most_wei is not None
-        day = gas.day_of(now)
         most_wei = place.within_most(price.most_wei)
         if most_wei < price.least_wei:
             self._tell("gas costs more than what was paid for it")
             queue.wait_until(session, [place.outbox_id], now + DEARER_WAITS)
-            return None
-        used_up = queue.reserve(session, place, self.budgets, day, most_wei)
+            return False
+        used_up = self._keep(session, place, most_wei, now)
         if used_up is None:
-            return most_wei
-        if place.kept_wei(day) >= price.least_wei:
-            return place.kept_wei(day)
+            return True
+        kept_wei = place.kept_wei(gas.day_of(now))
+        if kept_wei >= price.least_wei:
+            self._kept_wei[place.outbox_id] = kept_wei
+            return True
         if used_up in (TOTAL, SPONSORS):
             self._tell("the day's gas of all is used up")
         queue.wait_until(session, [place.outbox_id], _again_at(used_up, now))
-        return None
+        return False
 
     # What could not be sent
 
     def _put_back(self, live: Sequence[Intent], now: datetime) -> None:
         """What is still planned waits for its next turn, so that it holds up no other one."""
-        late = [
-            i
+        late = {
+            i.outbox_id: i
             for i in live
-            if i.state is IntentState.PLANNED
-            and i.outbox_id is not None
-            and now - i.created_at >= PUT_BACK_AFTER
-        ]
+            if i.state is IntentState.PLANNED and now - i.created_at >= PUT_BACK_AFTER
+        }
         if not late:
             return
-        with self.database.write() as session:
-            self.fence(session)
-            places = queue.taken(session, self.chain_id, self.terms.purse)
-            for place, intent in [(places[i.outbox_id], i) for i in late if i.outbox_id in places]:
+        with self.desk.database.write() as session:
+            self.desk.fence(session)
+            places = queue.taken(session, self.desk.chain_id, self.terms.purse)
+            for place in (one for outbox_id, one in places.items() if outbox_id in late):
+                intent = late[place.outbox_id]
                 since = place.refused_at or intent.created_at
-                ends = (
-                    IntentState.REFUSED
-                    if now - since >= REQUEST_PATIENCE
-                    else IntentState.SUPERSEDED
-                )
-                rows.move_intent(
-                    session, replace(intent, state=ends), intent.state, self.epoch(), now
-                )
+                is_over = now - since >= PATIENCE
+                ends = IntentState.REFUSED if is_over else IntentState.SUPERSEDED
+                ended = replace(intent, state=ends)
+                rows.move_intent(session, ended, intent.state, self.desk.epoch(), now)
                 queue.postpone(session, place, now, since)
 
     def _tell(self, why: str | None) -> None:
@@ -289,5 +365,5 @@ def _again_at(used_up: str, now: datetime) -> datetime:
     """When a request without gas is looked at again: all requests' gas may be given back soon, and a
     sponsored buy lapses before the day does.
     """
-    is_soon = used_up == TOTAL or used_up.startswith(SPONSOR)
+    is_soon = used_up == TOTAL or used_up.startswith(SPONSORED)
     return now + UNBUILT_WAITS if is_soon else next_day(now)

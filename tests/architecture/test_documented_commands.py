@@ -39,7 +39,7 @@ PASSED_ON = {
     "check-record": "indexer.check_record", "rebuild": "indexer.rebuild",
     "verify-record": "api.client.verify.main",
 }  # fmt: skip
-MIGRATIONS = {"upgrade", "current", "check", "draft"}
+MIGRATIONS = {"upgrade", "adopt", "current", "check", "draft"}
 OURS = ("api", "core", "indexer", "keeper", "scripts", "tests")
 PREFIXES = (
     "KEEPER_", "CUSTODY_", "SPONSOR_", "X402_", "GUARD_", "DATABASE_", "RPC_", "INDEXER_",

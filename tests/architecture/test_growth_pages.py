@@ -7,14 +7,17 @@ import json
 from api.kernel.jobs import area_jobs
 from core.db.base import Base
 from core.db.metadata import append_only, import_tables
-from tests.bench.growth_load import EVER, FIRST, NO_JOBS, SIZES, STATE, growing_tables
 from tests.bench.growth_pages import (
+    EVER,
+    FIRST,
     FOLDER,
+    NO_JOBS,
+    SIZES,
+    STATE,
     Costs,
-    between,
     first_to_break,
+    growing_tables,
     jobs_named,
-    share_at_limit,
     stale,
 )
 
@@ -69,12 +72,7 @@ def test_the_pages__say_what_the_figures_come_to() -> None:
     assert stale(FIGURES) == [], "run `python -m tests.bench.growth --pages`"
 
 
-def test_the_first_to_break__comes_first__and_is_within_its_limit_just_before() -> None:
+def test_what_is_furthest_beyond_its_limit__comes_first() -> None:
     costs = Costs(FIGURES)
-    parts = first_to_break(costs)
-    shares = [share_at_limit(part, costs) for part in parts]
-    assert shares == sorted(shares)
-    for part, share in zip(parts, shares, strict=True):
-        if share < 1:
-            assert part.value(costs, between(share + 1e-3)) > part.limit
-            assert part.value(costs, between(share - 1e-3)) <= part.limit
+    shares = [part.value(costs, SIZES[-1]) / part.limit for part in first_to_break(costs)]
+    assert shares == sorted(shares, reverse=True)

@@ -1,5 +1,5 @@
 """Answers come to a ledger's state by one way, which says whether the ledger is short of facts
-(core/quarantine/readings.py).
+(core/quarantine/rules.py).
 """
 
 import ast
@@ -22,7 +22,7 @@ OF_THE_QUARANTINE = ("core.quarantine.queries", "core.quarantine.views.held")
 
 
 def ways_round(source: str) -> list[str]:
-    """What a module takes from a ledger or from the quarantine without going by readings.py."""
+    """What a module takes from a ledger or from the quarantine without going by a Reading."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if (

@@ -1,250 +1,214 @@
-"""What the kernel costs: `python -m tests.bench.api`, a part of `make bench-api`.
+"""What the API costs beside a plain application: `python -m tests.bench.api`, a part of `make bench-api`.
 
-    keyed     GET /mandate-wallet/mandates with a key: credential, count, scope, snapshot, SELECT, log line, by the real process
-    bare      a FastAPI route that does one SELECT, under the same server in a process of its own
+    keyed     an agent lists its mandates, with a key
+    metered   an agent reads a page that costs a credit
+    report    an agent reports a note of its mandate
     two       the keyed read by two processes at once, half the clients each, beside one alone
-    counter   64 writers on one key: answers beside the day's count in Postgres
+    one       the metered read, all of one account; its calls are counted beside the day's in Postgres
+    import    `import api.main` beside the libraries that it stands on, bytecode cached
 
-One process each, one real Postgres, 64 clients. They take turns in rounds, and medians count: a busy
-machine slows all. The last line is one JSON object.
+Product and twin (twin.py) are a process each on one Postgres, and the same client asks both in turn; both
+give the same bodies, and count and charge what they serve, which is checked. Medians of rounds. The last
+line is one JSON object.
 """
 
 import json
-import os
-import shutil
-import socket
 import statistics
 import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
-import psycopg
+import httpx
 
-from core.db import embedded, migrate
-from core.mandate.chain.lens import LENS
-from scripts._ports import free_port
-from tests.bench import bare
+from core.db.engine import Database
+from core.mandate.ledger import writer as mandate_ledger
+from tests.bench.load import load, request
+from tests.bench.mandates import Added, add_mandates
+from tests.bench.place import (
+    HEAP,
+    KEY,
+    ROOT,
+    Agent,
+    Place,
+    cpu_s,
+    migrated,
+    product,
+    served,
+    twin,
+    url_of,
+)
 
-ROOT = Path(__file__).resolve().parents[2]
-ROUNDS = 7
-SECONDS = 3.0
-CLIENTS = 64
-PATH = "/mandate-wallet/mandates"
-HEAVIER_PATH = "/mandate-wallet/agents/me"
-UP_S = 600.0  # whatever else the machine does
+ROUNDS, SECONDS, CLIENTS = 7, 3.0, 16
+MANDATES: Final = 3  # of each agent
+KEYED: Final = "/mandate-wallet/mandates"
+METERED: Final = "/playbooks/first-hour/loop.md"
+NOTE: Final = {"kind": "note", "why": "The price holds.", "payload": {"text": "Look."}}
+OWN: Final = {"id", "row_hash", "occurred_at", "created_at"}  # of a row, whoever writes it
+STOOD_ON: Final = ("fastapi", "sqlalchemy.orm", "psycopg", "web3", "mcp")
+IMPORT: Final = """
+import sys, time
+began = time.process_time()
+__import__(sys.argv[1])
+print(time.process_time() - began)
+"""
+SETTINGS: Final = {"FREE_READS_PER_DAY": "1", "WELCOME_CREDITS": HEAP}
 
 
-@dataclass
-class Place:
-    """A database, and the two servers on it."""
+@dataclass(frozen=True, slots=True)
+class Sides:
+    where: Place
+    twin_port: int
+    twin_pid: int
+    agents: list[Agent]
+    mandates: list[Added]  # one of each agent
 
-    database_url: str
-    product_port: int
-    bare_port: int
-    environment: dict[str, str] = field(default_factory=dict)  # of the product
+    def requests(self) -> dict[str, list[str]]:
+        """By kind, one of each agent."""
+        headers = [{KEY: agent.key} for agent in self.agents]
+        return {
+            "keyed": [request("GET", KEYED, one) for one in headers],
+            "metered": [request("GET", METERED, one) for one in headers],
+            "report": [
+                request("POST", f"{KEYED}/{mandate.public_id}/events", one, NOTE)
+                for one, mandate in zip(headers, self.mandates, strict=True)
+            ],
+        }
 
-    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.product_port}{path}",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
+    def both(self) -> Mapping[str, tuple[int, int]]:
+        """Port and process of either."""
+        return {
+            "product": (self.where.port, self.where.pid),
+            "twin": (self.twin_port, self.twin_pid),
+        }
+
+
+@contextmanager
+def sides() -> Iterator[Sides]:
+    with served() as server, migrated(server) as database:
+        url = url_of(database)
+        with product(url, SETTINGS) as where, twin(url) as (port, pid):
+            agents = where.agents(CLIENTS)
+            mandates = [add_mandates(database, agent.id, MANDATES)[0][0] for agent in agents]
+            made = Sides(where, port, pid, agents, mandates)
+            _require_same_bodies(made)
+            yield made
+            _require_sound(database, mandates)
+
+
+def _require_same_bodies(made: Sides) -> None:
+    for agent, mandate in zip(made.agents, made.mandates, strict=True):
+
+        def asked(port: int, path: str, body: object = None, key: str = agent.key) -> Any:
+            method, url = "GET" if body is None else "POST", f"http://127.0.0.1:{port}{path}"
+            answer = httpx.request(method, url, json=body, headers={KEY: key}, timeout=60)
+            assert answer.status_code == 200, answer.text
+            is_json = "json" in answer.headers["content-type"]
+            return answer.json() if is_json else answer.text
+
+        asked(made.where.port, METERED)  # the free read of the day
+        lists, pages, reports = (
+            [asked(port, path, body) for port, _ in made.both().values()]
+            for path, body in (
+                (KEYED, None),
+                (METERED, None),
+                (f"{KEYED}/{mandate.public_id}/events", NOTE),
+            )
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return dict(json.load(answer))
-
-    def counted(self) -> int:
-        """Calls of all keys, as Postgres has them."""
-        with psycopg.connect(self.database_url.replace("+psycopg", "")) as connection:
-            row = connection.execute("select coalesce(sum(n), 0) from request_count").fetchone()
-        assert row is not None
-        return int(row[0])
+        for one in reports:
+            one["event"] = {k: v for k, v in one["event"].items() if k not in OWN}
+        for ours, plain in (lists, pages, reports):
+            assert ours == plain, (ours, plain)
+        assert len(lists[0]["mandates"]) == MANDATES
 
 
-@contextmanager
-def place(**settings: str) -> Iterator[Place]:
-    """`settings`: more of the environment."""
-    folder = Path(mkdtemp(prefix="bench-api-"))
-    folder.chmod(0o755)
-    server = embedded.start(folder / "postgres")
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        migrate.upgrade(server.url)
-        made = Place(server.url, free_port(), free_port())
-        environment = made.environment = os.environ | _settings(folder, made) | settings
-        with (folder / "api.log").open("wb") as log:
-            processes.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", "api.main"],
-                    cwd=ROOT,
-                    env=environment,
-                    stdout=log,
-                    stderr=log,
-                )
-            )
-            command = [sys.executable, "-m", "tests.bench.bare", str(made.bare_port)]
-            processes.append(
-                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-            )
-        _until_up(made.product_port)
-        _until_up(made.bare_port)
-        yield made
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+def _require_sound(database: Database, mandates: Sequence[Added]) -> None:
+    with database.read() as session:
+        for mandate in mandates[:4]:
+            assert mandate_ledger.verify(session, mandate.id) == []
 
 
-@contextmanager
-def second_process(where: Place) -> Iterator[int]:
-    """Another process of the product beside the first; its port."""
-    port = free_port()
-    environment = where.environment | {"PORT": str(port)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "api.main"],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            _until_up(port)
-            prices = f"http://127.0.0.1:{port}/prices"  # the first call takes the longest
-            urllib.request.urlopen(prices, timeout=60).read()
-            yield port
-        finally:
-            process.kill()
+def beside_twin(made: Sides) -> dict[str, Any]:
+    """Rates and p99 of either; `cpu` is the processor time of a call, which says more on a busy machine."""
+    rounds: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for number in range(ROUNDS):
+        for kind, requests in made.requests().items():
+            for side in made.both():
+                rounds.setdefault((kind, side), []).append(_round(made, kind, side, requests))
+        said = {f"{kind} {side}": one[-1]["a_second"] for (kind, side), one in rounds.items()}
+        print(f"round {number + 1}: {said}", flush=True)
+    found, p99s = dict[str, Any](), list[float]()
+    for kind, name in (("keyed", "keyed_read"), ("metered", "metered"), ("report", "report")):
+        rate, p99, cpu = (
+            [statistics.median(one[of] for one in rounds[kind, side]) for side in made.both()]
+            for of in ("a_second", "p99_ms", "cpu_ms")
+        )
+        print(f"{kind}, product and twin: {rate} a second, p99 {p99} ms, {cpu} ms on a core")
+        found |= {
+            f"{name}_rps": round(rate[0]),
+            f"{name}_twin_ratio": round(rate[0] / rate[1], 2),
+            f"{name}_twin_cpu_ratio": round(cpu[1] / cpu[0], 2),
+        }
+        p99s.append(round(p99[0] / p99[1], 2))
+    return found | {"p99_twin_ratio": max(p99s), "p99_twin_ratios": p99s}
 
 
-def _settings(folder: Path, where: Place) -> dict[str, str]:
-    """Ceilings out of the way, all else as it comes. The chain is never asked."""
-    lens = {"name": LENS, "address": "0x" + "11" * 20}  # which the API asks for when it starts
-    (folder / "deployment.json").write_text(
-        json.dumps({"chain_id": 84532, "block": 0, "commit": "0" * 40, "contracts": [lens]})
-    )
-    return {
-        "DATABASE_URL": where.database_url,
-        "RPC_URLS": "http://127.0.0.1:9",
-        "DEPLOYMENT_FILE": str(folder / "deployment.json"),
-        "KEY_PEPPER": "p" * 32,
-        "LOG_FORMAT": "json",
-        "PORT": str(where.product_port),
-        "DAILY_CEILING": "1000000000",
-        "REGISTRATIONS_PER_MINUTE": "1000",
-        "REGISTRATIONS_PER_DAY": "1000",
-    }
+def _round(made: Sides, kind: str, side: str, requests: Sequence[str]) -> dict[str, Any]:
+    """Each answer of it was counted, and charged where it costs something."""
+    port, pid = made.both()[side]
+    spent = ("credit_entry", "coalesce(sum(counter_delta) filter (where kind = 'spend'), 0)")
+    before, used = (made.where.counted(), made.where.counted(*spent)), cpu_s(pid)
+    taken = load(port, requests, CLIENTS, SECONDS)
+    used, answered = cpu_s(pid) - used, taken["answered"]
+    counted = made.where.counted() - before[0], made.where.counted(*spent) - before[1]
+    assert counted == (answered, answered if kind == "metered" else 0), (counted, taken)
+    return taken | {"cpu_ms": round(1_000 * used / answered, 2)}
 
 
-def _until_up(port: int) -> None:
-    begun = time.monotonic()
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            if time.monotonic() - begun > UP_S:
-                raise
-            time.sleep(0.1)
+def of_one_account(made: Sides) -> dict[str, Any]:
+    """CLIENTS writers on one counter and one ledger."""
+    before, one = made.where.counted(), made.requests()["metered"][:1]
+    taken = load(made.where.port, one, CLIENTS, SECONDS)
+    lost = taken["answered"] - (made.where.counted() - before)
+    return {"metered_one_account_rps": round(taken["a_second"]), "lost_updates": lost}
 
 
-def load(
-    port: int, heads: list[str], clients: int = CLIENTS, seconds: float = SECONDS
-) -> dict[str, Any]:
-    """One round from a client process of its own."""
-    command = [sys.executable, "-m", "tests.bench.load", str(port), str(clients), str(seconds)]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        input=json.dumps(heads).encode(),
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=seconds + 90,
-    )
-    answered = dict(json.loads(done.stdout))
-    assert set(answered["statuses"]) == {"200"}, answered
-    return answered
-
-
-def head(path: str, key: str | None = None) -> str:
-    return (
-        f"GET {path} HTTP/1.1\r\nHost: bench\r\n"
-        + ("" if key is None else f"X-SVC-User-Key: {key}\r\n")
-        + "\r\n"
-    )
-
-
-def lost_updates(where: Place, key: str) -> int:
-    """64 writers on one counter: calls of one key that were answered, less those that its row
-    counts.
-    """
-    before = where.counted()
-    one = load(where.product_port, [head(PATH, key)])
-    print(f"one key, {CLIENTS} clients: {one}", flush=True)
-    return int(one["answered"]) - (where.counted() - before)
-
-
-def measure() -> dict[str, Any]:
-    with place() as where:
-        keys = [
-            str(where.post("/auth/agent/connect", {"agent_name": f"bench-{n}"})["api_key"])
-            for n in range(CLIENTS)
-        ]
-        rounds: dict[str, list[dict[str, Any]]] = {"bare": [], "keyed": []}
-        for number in range(ROUNDS):
-            rounds["bare"].append(load(where.bare_port, [head(bare.PATH)]))
-            rounds["keyed"].append(load(where.product_port, [head(PATH, key) for key in keys]))
-            print(
-                f"round {number + 1}: bare {rounds['bare'][-1]}; keyed {rounds['keyed'][-1]}",
-                flush=True,
-            )
-        both_rps = two_processes_rps(where, [head(PATH, key) for key in keys])
-        heavier = load(where.product_port, [head(HEAVIER_PATH, key) for key in keys])
-        lost = lost_updates(where, keys[0])
-    keyed_rps, bare_rps = (
-        statistics.median(_rps(one) for one in rounds[kind]) for kind in ("keyed", "bare")
-    )
-    p99_ms = {kind: statistics.median(one["p99_ms"] for one in rounds[kind]) for kind in rounds}
-    print(
-        f"{PATH}: {keyed_rps:.0f}/s, {keyed_rps / bare_rps:.2f} of a bare SELECT's "
-        f"{bare_rps:.0f}/s; p99 {p99_ms}"
-    )
-    print(f"{HEAVIER_PATH} (three SELECTs): {_rps(heavier):.0f}/s, p99 {heavier['p99_ms']} ms")
-    return {
-        "keyed_read_rps": round(keyed_rps),
-        "bare_select_rps": round(bare_rps),
-        "p99_ratio_64": round(p99_ms["keyed"] / p99_ms["bare"], 2),
-        "two_process_ratio": round(both_rps / keyed_rps, 2),
-        "lost_updates": lost,
-    }
-
-
-def two_processes_rps(where: Place, heads: list[str]) -> float:
+def two_processes_rps(made: Sides) -> float:
     """What both answer in a second, the median of the rounds."""
-    with second_process(where) as second, ThreadPoolExecutor(2) as pool:
+    requests = made.requests()["keyed"]
+    with product(made.where.database_url, SETTINGS) as second, ThreadPoolExecutor(2) as pool:
 
         def half(port: int) -> float:
-            return _rps(load(port, heads, CLIENTS // 2))
+            return float(load(port, requests, CLIENTS // 2, SECONDS)["a_second"])
 
-        ports = (where.product_port, second)
+        ports = (made.where.port, second.port)
         return statistics.median(sum(pool.map(half, ports)) for _ in range(ROUNDS))
 
 
-def _rps(one: Mapping[str, Any]) -> float:
-    return float(one["requests"] / one["seconds"])
+def imported_s(module: str) -> float:
+    """On a core: the least of a few processes, the first of which writes what bytecode is missing."""
+    command = [sys.executable, "-c", IMPORT, module]
+    times = (subprocess.check_output(command, cwd=ROOT, text=True) for _ in range(5))
+    return min(map(float, times))
 
 
-def main() -> None:
-    print(json.dumps(measure()))
+def imports() -> dict[str, Any]:
+    ours, theirs = imported_s("api.main"), sum(map(imported_s, STOOD_ON))
+    print(f"import api.main {ours:.2f} s, {' and '.join(STOOD_ON)} {theirs:.2f} s")
+    return {"import_s": round(ours, 2), "import_ratio": round(ours / theirs, 2)}
+
+
+def measure() -> dict[str, Any]:
+    with sides() as made:
+        found = beside_twin(made)
+        both = two_processes_rps(made)
+        found |= of_one_account(made)
+    found["two_process_ratio"] = round(both / found["keyed_read_rps"], 2)
+    return found | imports()
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(measure()))

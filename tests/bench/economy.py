@@ -4,7 +4,6 @@
                  that a cap stops are looked at, and looked at again
     feed         pages of the public ledger over 1,000,000 rows by those over 1,000
     tasks        64 agents that claim one task at once; pages of a million open tasks
-    sybils       what one person earns with thirty agents a day, honest and lying
     farms        what members earn who make up the work that is paid, beside what is honest
 
 The last line is one JSON object. Figures are shown, not judged.
@@ -14,22 +13,28 @@ import json
 import random
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from sqlalchemy import text
 
 from core.credits.ledger import writer as credit_ledger
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from core.earn import feed, queries
 from core.earn.ledger import awards
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import PayoutLimits
 from core.identity.names import names_of_agents
-from tests.bench import economy_farms, economy_sybils, economy_tasks
-from tests.bench.alternating import migrated, p99_ratio, served
+from core.identity.tables import Account
+from core.tasks import market
+from core.tasks.claims import Claimant, claim
+from core.tasks.rules import REOBSERVE, TaskFault, TaskRefusedError
+from core.tasks.views import open_tasks, participants_of
+from tests.bench import economy_farms
+from tests.bench.load import p99_ratio
+from tests.bench.place import migrated, served, vacuum
 
 NOW: Final = datetime(2026, 11, 24, 12, tzinfo=UTC)
 ITEMS, PERSONS, CREDITS_AN_ITEM = 10_000, 2_000, 20
@@ -88,12 +93,6 @@ def enqueue(database: Database, first: int, name: str) -> None:
         session.execute(_QUEUE, values)
         session.execute(_TOTALS)
     vacuum(database, "earn_award, earn_queue")
-
-
-def vacuum(database: Database, tables: str) -> None:
-    with database.engine.connect() as connection:
-        analysed = connection.execution_options(isolation_level="AUTOCOMMIT")
-        analysed.execute(text(f"vacuum analyze {tables}"))
 
 
 def drain_s(database: Database, limits: PayoutLimits) -> float:
@@ -163,17 +162,106 @@ def feed_p99_ratio(few: Database, many: Database) -> float:
     )
 
 
+# Tasks
+
+
+CLAIMANTS, CLIENTS = 64, 16
+CATEGORIES: Final = (None, REOBSERVE, "translation")
+# Of four tasks three are re-observations; every fifth task has claims of ten agents.
+_TASKS = text("""
+insert into task (category, title, tenths, subject, created_by, entry_id, token_id, field_name, submitter_id,
+                  submitter_person, state, open_claims, proofs, participants, created_at)
+select case when n % 4 = 0 then 'translation' else 'reobserve' end, 'Task ' || n, 30,
+       case when n % 4 = 0 then 'Translate a notice.' end, null, case when n % 4 <> 0 then n end,
+       case when n % 4 <> 0 then 'binance_t' || n || '_usdt' end, case when n % 4 <> 0 then 'website_url' end,
+       case when n % 4 <> 0 then cast(:submitter as bigint) end, case when n % 4 <> 0 then 'agent:' || :submitter end, 'open',
+       case when n % 5 = 0 and n % 4 <> 0 then 10 else 0 end, 0, case when n % 5 = 0 and n % 4 <> 0 then 10 else 0 end, :now
+from generate_series(1, :tasks) n
+""")
+_CLAIMS = text("""
+insert into task_claim (task_id, agent_id, person, is_exclusive, stage, tenths, bond_credits, is_bond_held, claimed_at, changed_at)
+select t.id, a.id, 'agent:' || a.id, false, 'claimed', 0, 0, false, :now, :now
+from task t cross join unnest(cast(:agents as bigint[])) a(id) where t.participants = 10
+""")
+
+
+def agents(session: WriteSession, count: int) -> list[int]:
+    rows = [Account(kind="agent", name=f"agent {n}", created_at=NOW) for n in range(count)]
+    session.add_all(rows)
+    session.flush()
+    return [row.id for row in rows]
+
+
+def claims_64_winners(database: Database) -> int:
+    """How many of 64 agents that claim one exclusive task at once get it.
+
+    Errors: AssertionError when a re-observation does not admit all 64.
+    """
+    with database.write() as session:
+        ids = agents(session, CLAIMANTS + 1)
+        exclusive = market.create_task(session, "translation", "A", 25, "B", ids[-1], NOW)
+        submitter = ids.pop()
+        shared = market.open_reobservation(
+            session, 2**40, "binance_a_usdt", "website_url", submitter, f"agent:{submitter}", NOW
+        )
+    admitted = _claims_at_once(database, shared, ids).count(None)
+    assert admitted == CLAIMANTS, f"a re-observation admitted {admitted} of {CLAIMANTS}"
+    answers = _claims_at_once(database, exclusive, ids)
+    assert set(answers) <= {None, TaskFault.ALREADY_CLAIMED}, answers
+    return answers.count(None)
+
+
+def _claims_at_once(database: Database, task_id: int, ids: list[int]) -> list[TaskFault | None]:
+    def attempt(agent_id: int) -> TaskFault | None:
+        by = Claimant(agent_id, f"agent:{agent_id}")
+        try:
+            with database.write() as session:
+                claim(session, task_id, by, 0, timedelta(hours=24), NOW)
+        except TaskRefusedError as refused:
+            return refused.fault
+        return None
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return list(pool.map(attempt, ids))
+
+
+def fill_tasks(database: Database, tasks: int) -> None:
+    """Open tasks, of which some are claimed."""
+    with database.write() as session:
+        session.execute(text("set local statement_timeout = 0"))
+        ids = agents(session, 10)
+        session.execute(_TASKS, {"tasks": tasks, "submitter": str(ids[0]), "now": NOW})
+        session.execute(_CLAIMS, {"agents": ids, "now": NOW})
+    vacuum(database, "task, task_claim")
+
+
+def page_of_tasks(database: Database) -> Callable[[], None]:
+    """Reads a page from some place on, now and then of one category."""
+    chosen = random.Random(23)
+    with database.read() as session:
+        newest = int(session.execute(text("select max(id) from task")).scalar_one())
+
+    def read() -> None:
+        category = chosen.choice(CATEGORIES)
+        before = chosen.choice((None, chosen.randint(1, newest + 1)))
+        with database.read() as session:
+            found = open_tasks(session, category, before, PAGE + 1)
+            participants_of(session, [task.id for task in found[:PAGE]])
+
+    return read
+
+
 def main() -> None:
-    figures: dict[str, object] = {**economy_sybils.report(), **economy_farms.report()}
+    figures: dict[str, object] = dict(economy_farms.report())
     with served() as server:
-        with migrated(server, "earn_drains") as database:
+        with migrated(server, "drains") as database:
             figures |= drains(database)
-        with ExitStack() as stack:
-            few, many = (
-                stack.enter_context(migrated(server, name)) for name in ("earn_few", "earn_many")
-            )
+        with migrated(server, "few") as few, migrated(server, "many") as many:
             figures["feed_p99_ratio"] = feed_p99_ratio(few, many)
-        figures |= economy_tasks.figures(server)
+            figures["claims_64_winners"] = claims_64_winners(few)
+            fill_tasks(few, FEW)
+            fill_tasks(many, MANY)
+            figures["browse_p99_ratio"] = p99_ratio(page_of_tasks(few), page_of_tasks(many))
     print(json.dumps(figures))
 
 

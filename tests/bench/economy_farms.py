@@ -7,260 +7,282 @@ of `make bench-economy`, or `python -m tests.bench.economy_farms`.
 
 Each is run by a crew of six (three in the rooms) at one address, fresh, and then
 
-    standing    every member has standing first
-    spread      ten members, each with an address, an owner, a funding wallet and a day of its own
-    joined      members look at what honest agents submitted as well, who look at theirs
-    turned      members worked honestly for three days before
+    standing          every member has standing first
+    turned            members worked honestly for three days before
+    spread            ten members, each with an address, an owner, a funding wallet and a day of its own
+    spread_standing   the same, with standing first
 
-and by crews that share some of these signs and not others. Its yield is what a day pays, less what is
-owed after it, for each group of members that share no sign; its ratio is that by what one honest
+Each goes on as long as it pays, and whatever is refused is left out. Its yield is what a day pays, less
+what is owed after it, for each group of members that share no sign; its ratio is that by what one honest
 agent at an address of its own earns in a day of the same work among strangers. Printed, not judged.
-
-`python -m tests.bench.economy_farms farm_rooms siege`: those alone whose names begin so.
 """
 
 import json
 import logging
-import multiprocessing
-import sys
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from functools import partial
+from enum import StrEnum
 from typing import Any, Final
 
 import structlog
 
-from api.kernel.limits import Limits
-from tests.bench.economy_attacks import (
-    SIEGE_LIES,
-    Variant,
-    Yield,
-    gm_rooms,
-    lies,
-    observers,
-    siege,
-)
-from tests.bench.economy_crews import (
-    ALONE,
-    SHARED,
-    SIX,
-    SPREAD,
-    THREE,
-    TWELVE,
-    UNOWNED,
-    CameFrom,
-    Crew,
-)
-from tests.bench.economy_honest import FIRST_DAYS, OFFICE, Past, office, prepare, work
-from tests.bench.economy_world import World, Worlds, worlds
-from tests.bench.sybils import PEER
+from tests.bench.economy_world import Crew, Holdings, Submitted, Worker, World, worlds
 
-PROCESSES: Final = 2
-DAYS: Final = 2  # of what lasts
+# An honest agent's day: values of strangers that it looks at, values that it looks up and submits,
+# and posts; who looks at its values, and at others' after it.
+SEEN, SUBMITTED, POSTS, CONFIRMERS, BESIDE = 14, 14, 10, 2, 1
+HONEST_DAYS, VERIFIED = 3, 3  # claims that make standing
+BATCH: Final = 5  # values, until members look at what they were paid
+LOOKED_UP: Final = SEEN + SUBMITTED  # by a group of members in a day, as by an honest agent
+LIES_MOST, FILED_MOST, ROUNDS_MOST = 60, 5, 40  # members that file on one value; rounds of posts
 
-# Credits that one honest agent was paid on its first day under the rules before groups.
-BEFORE: Final = {"miner": 200, "re_observer": 840, "author": 100}
+ALONE: Final = Crew(members=1, addresses=1, owners=1, funders=1)
+SIX: Final = Crew(members=6, addresses=1, owners=6, funders=0)
+THREE: Final = Crew(members=3, addresses=1, owners=3, funders=0)
+SPREAD: Final = Crew(members=10, addresses=10, owners=10, funders=10, days=5)
 
 
-def variants_of(few: Crew) -> dict[str, Variant]:
+class Past(StrEnum):
+    """What agents did before the day that counts."""
+
+    FRESH = "fresh"
+    STANDING = "standing"
+    TURNED = "turned"
+
+
+# Honest work
+
+
+def work(
+    world: World,
+    workers: Sequence[Worker],
+    seen: int = SEEN,
+    submitted: int = SUBMITTED,
+    posts: int = 0,
+) -> None:
+    """A day of each: strangers' values that it looks at, its own that strangers look at, and posts
+    that strangers release.
+    """
+    for worker in list(workers) * seen:
+        look_at_a_strangers(world, [worker])
+    for worker in list(workers) * submitted:
+        value = world.submit(worker)
+        if value is not None:
+            for other in world.others(CONFIRMERS, worker):
+                world.look(other, value, "match")
+            world.decide(value)
+    for n in range(posts):
+        for worker in workers:
+            room_id = world.room_ids[n % len(world.room_ids)]
+            text = f"The notice of {n + 1} October names another contract; see the source."
+            made = world.post(worker, room_id, text).body
+            if made is not None:
+                world.release(world.stranger(), made["id"])
+    world.jobs()
+
+
+def look_at_a_strangers(world: World, workers: Sequence[Worker]) -> None:
+    """At one true value of a stranger: the workers in their order, then other strangers."""
+    value = world.submit(world.stranger())
+    if value is None:
+        return
+    for worker in (*workers, *world.others(BESIDE, value.by)):
+        world.look(worker, value, "match")
+    world.decide(value)
+
+
+def prepare(world: World, workers: Sequence[Worker], past: Past) -> None:
+    match past:
+        case Past.FRESH:
+            return
+        case Past.STANDING:
+            gain_standing(world, workers)
+        case Past.TURNED:
+            for _ in range(HONEST_DAYS):
+                work(world, workers, seen=2, submitted=1)
+                world.tomorrow()
+
+
+def gain_standing(world: World, workers: Sequence[Worker]) -> None:
+    """By values of their own, as the cheapest way, and what those leave by strangers' values, a day
+    each. Somebody alone has no values of its own to look at.
+    """
+    for by in workers[:2] if len(workers) > 1 else ():
+        for value in (world.submit(by) for _ in range(VERIFIED)):
+            if value is not None:
+                for other in workers:
+                    if other is not by:
+                        world.look(other, value, "match")
+                world.decide(value)
+    world.tomorrow()
+    lacking = [one for one in workers if not world.has_standing(one)]
+    for _ in range(VERIFIED if lacking else 0):
+        look_at_a_strangers(world, lacking)
+    world.tomorrow()
+
+
+# Farms
+
+
+class Meter:
+    """What some workers get from now on."""
+
+    def __init__(self, world: World, workers: Sequence[Worker]) -> None:
+        self._world, self._workers = world, workers
+        self._before, self._last = world.holdings(workers), 0
+
+    def held(self) -> Holdings:
+        return self._world.holdings(self._workers).since(self._before)
+
+    def has_moved(self) -> bool:
+        """Whether something was paid since this was asked last."""
+        self._world.jobs()
+        before, self._last = self._last, self.held().net
+        return self._last > before
+
+
+def lies(world: World, crew: Crew, workers: Sequence[Worker]) -> None:
+    _values(world, workers, LIES_MOST, is_true=False)
+
+
+def observers(world: World, crew: Crew, workers: Sequence[Worker]) -> None:
+    _values(world, workers, LOOKED_UP * crew.groups, is_true=True)
+
+
+def _values(world: World, workers: Sequence[Worker], most: int, *, is_true: bool) -> None:
+    """In batches, as long as the last one paid something; the first two whatever they pay."""
+    meter, verdict = Meter(world, workers), "match" if is_true else "mismatch"
+    for first in range(0, most, BATCH):
+        if not meter.has_moved() and first > BATCH:
+            return
+        waiting = world.waiting(workers)
+        for n in range(first, min(first + BATCH, most)):
+            value = _submitted(world, workers, n, is_true=is_true)
+            if value is not None:
+                _confirm(world, workers, value, verdict, waiting)
+                world.decide(value)
+
+
+def _submitted(
+    world: World, workers: Sequence[Worker], turn: int, *, is_true: bool
+) -> Submitted | None:
+    """By the member whose turn it is, or the next one that may."""
+    made = (world.submit(one, is_true=is_true) for one in _from(workers, turn))
+    return next((value for value in made if value is not None), None)
+
+
+def _confirm(
+    world: World, workers: Sequence[Worker], value: Submitted, verdict: str, waiting: set[int]
+) -> None:
+    """By members in turn, those last whose pay waits for another day."""
+    filed = 0
+    for other in sorted(_from(workers, value.number), key=lambda one: one.id in waiting):
+        if other is not value.by and filed < FILED_MOST:
+            filed += world.look(other, value, verdict)
+
+
+def _from(workers: Sequence[Worker], turn: int) -> list[Worker]:
+    """All of them, the one first whose turn it is."""
+    first = turn % max(1, len(workers))
+    return [*workers[first:], *workers[:first]]
+
+
+def rooms(world: World, crew: Crew, workers: Sequence[Worker]) -> None:
+    """Rounds of posts, one of each member, each the first reply to the one before, as long as the
+    last round paid something; the first two whatever they pay.
+    """
+    meter, last = Meter(world, workers), None
+    for turn in range(ROUNDS_MOST):
+        posted = 0
+        for n, by in enumerate(workers):
+            made = _chat(world, by, f"gm, and a fine {turn} of trades to everybody, from {n}", last)
+            if made is not None:
+                posted, last = posted + 1, made
+                _release(world, _from(workers, n + turn), by, made)
+        if not posted or (not meter.has_moved() and turn):
+            return
+
+
+def _chat(world: World, by: Worker, otherwise: str, last: int | None) -> int | None:
+    """The message's id: of the word that costs least, or of one that nobody has written yet; at
+    once, or when a limit of today lets it.
+    """
+    clock = world.where.clock
+    for text in ("gm", otherwise):
+        for _ in range(2):
+            answer = world.post(by, world.room_ids[0], text, last)
+            if answer.body is not None:
+                return int(answer.body["id"])
+            again = answer.retry_at
+            if again is None or again.date() != clock.now.date():
+                break
+            clock.now = max(clock.now, again)
+    return None
+
+
+def _release(world: World, others: Sequence[Worker], by: Worker, message_id: int) -> None:
+    """By the first member that may."""
+    for other in others:
+        for kind in ("insightful", None):
+            if other is not by and world.release(other, message_id, kind):
+                return
+
+
+# What is run
+
+
+Farm = Callable[[World, Crew, Sequence[Worker]], None]
+FARMS: Final[Mapping[str, tuple[Farm, Crew, str]]] = {
+    "lies": (lies, SIX, "values"),
+    "observers": (observers, SIX, "values"),
+    "rooms": (rooms, THREE, "rooms"),
+}
+HONEST: Final[Mapping[str, Mapping[str, int]]] = {
+    "values": {},
+    "rooms": {"seen": 0, "submitted": 0, "posts": POSTS},
+}
+
+
+def variants_of(few: Crew) -> dict[str, tuple[Crew, Past]]:
     return {
-        "": Variant(crew=few),
-        "standing": Variant(crew=few, past=Past.STANDING),
-        "spread": Variant(crew=SPREAD),
-        "joined": Variant(crew=few, joins=True),
-        "turned": Variant(crew=few, past=Past.HONEST),
-        "spread_standing": Variant(crew=SPREAD, past=Past.STANDING),
-        "spread_joined": Variant(crew=SPREAD, joins=True),
+        "": (few, Past.FRESH),
+        "_standing": (few, Past.STANDING),
+        "_turned": (few, Past.TURNED),
+        "_spread": (SPREAD, Past.FRESH),
+        "_spread_standing": (SPREAD, Past.STANDING),
     }
 
 
-FARMS: Final[Mapping[str, tuple[Callable[[World, Variant], Yield], Mapping[str, Variant]]]] = {
-    "lies": (
-        lies,
-        variants_of(SIX)
-        | {"spread_lasting": Variant(crew=SPREAD, joins=True, days=DAYS)}
-        | {name: Variant(crew=one) for name, one in SHARED.items()},
-    ),
-    "observers": (
-        observers,
-        variants_of(SIX)
-        | {
-            "followers": Variant(crew=SIX, follows=True),
-            "spread_six": Variant(crew=SHARED["spread_six"]),
-            "half_owned": Variant(crew=SHARED["half_owned"]),
-        },
-    ),
-    "rooms": (
-        gm_rooms,
-        variants_of(THREE)
-        | {
-            name: Variant(crew=SHARED[name])
-            for name in ("half_owned", "ten_funders", "no_owner", "one_subscriber")
-        },
-    ),
-}
-
-
-# Each job has a world of its own, and runs in a process beside others.
-
-
-def earned_alone(made: Worlds, crew: Crew, day: Mapping[str, int], past: Past = Past.NONE) -> int:
-    """Net credits of one honest agent."""
-    with made.world() as world:
-        workers = world.come_in(crew, "alone")
-        prepare(world, workers, past)
-        before = world.holdings(workers)
-        work(world, workers, **day)
-        return world.holdings(workers).since(before).net
-
-
-def farmed(made: Worlds, farm: str, variant: Variant) -> Yield:
-    is_unknown = variant.crew.came_from is CameFrom.UNKNOWN
-    with made.world(peer="unknown" if is_unknown else PEER) as world:
-        return FARMS[farm][0](world, variant)
-
-
-def besieged(made: Worlds, crew: Crew | None, posts: bool) -> tuple[int, Yield | None]:
-    with made.world() as world:
-        return siege(world, crew, posts=posts)
-
-
-def worked_in_an_office(made: Worlds, apart: bool, posts: bool) -> int:
-    """Net credits. The budgets of the day are lifted, so that what is lost is lost by the address
-    alone.
-    """
-    lifted = Limits(payout_credits_per_day=1_000_000, rooms_payout_credits_per_day=100_000)
-    with made.world(lifted) as world:
-        return office(world, apart=apart, posts=posts).net
-
-
-NEWCOMERS: Final = {"": ALONE, "_unowned": UNOWNED}
-UNITS: Final[Mapping[str, tuple[Mapping[str, int], Past]]] = {
-    "values": ({}, Past.NONE),
-    "rooms": (FIRST_DAYS["author"], Past.NONE),
-    "values_standing": ({}, Past.STANDING),
-    "rooms_standing": (FIRST_DAYS["author"], Past.STANDING),
-}
-KINDS: Final = {"values": False, "rooms": True}  # whether they are posts
-SIEGES: Final = {"values": SPREAD, "rooms": TWELVE}
-
-
-def jobs() -> dict[str, Callable[[Worlds], Any]]:
-    """By the name of what each finds."""
-    found = dict[str, Callable[[Worlds], Any]]()
-    for suffix, crew in NEWCOMERS.items():
-        for name, day in FIRST_DAYS.items():
-            found[f"newcomer_{name}{suffix}"] = partial(earned_alone, crew=crew, day=day)
-    for name, (day, past) in UNITS.items():
-        found[name] = partial(earned_alone, crew=ALONE, day=day, past=past)
-    for farm, (_, variants) in FARMS.items():
-        for name, variant in variants.items():
-            found[_title(farm, name)] = partial(farmed, farm=farm, variant=variant)
-    for kind, posts in KINDS.items():
-        found[f"siege_{kind}_free"] = partial(besieged, crew=None, posts=posts)
-        found[f"siege_{kind}"] = partial(besieged, crew=SIEGES[kind], posts=posts)
-        for name, apart in (("together", False), ("apart", True)):
-            found[f"office_{kind}_{name}"] = partial(worked_in_an_office, apart=apart, posts=posts)
-    return found
-
-
-def _title(farm: str, name: str) -> str:
-    return f"farm_{farm}_{name}" if name else f"farm_{farm}"
-
-
-def quieten() -> None:
+def report() -> dict[str, Any]:
+    """Print what each earns, in a world of its own; the figures."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-
-
-def report(*only: str) -> dict[str, Any]:
-    """Print what each earns; the figures. `only`: how the names of what is run begin; none: all."""
-    quieten()
-    found = jobs()
-    wanted = [name for name in found if name in UNITS or not only or name.startswith(only)]
-    spawned = multiprocessing.get_context("spawn")
-    with (
-        worlds() as made,
-        ProcessPoolExecutor(PROCESSES, spawned, initializer=quieten) as pool,
-    ):
-        asked = {name: pool.submit(found[name], made) for name in wanted}
-        parts = (newcomers, farms, sieges, offices)
-        return {name: n for part in parts for name, n in part(asked).items()}
-
-
-Asked = Mapping[str, "Future[Any]"]
-
-
-def newcomers(asked: Asked) -> dict[str, Any]:
-    """What each earns alone on a first day, and the least share of what it was."""
     figures = dict[str, Any]()
-    for suffix in NEWCOMERS:
-        shares = list[Decimal]()
-        for name, before in BEFORE.items():
-            title = f"newcomer_{name}{suffix}"
-            if title in asked:
-                earned = figures[f"honest_{title}"] = asked[title].result()
-                shares.append(Decimal(earned) / before)
-                print(f"{title}: {earned} credits, before {before}", flush=True)
-        if shares:
-            figures[f"honest_newcomer{suffix}_ratio"] = _rounded(min(shares))
-    return figures
+    with worlds() as made:
 
+        def earned(crew: Crew, past: Past, farm: Farm | None, day: Mapping[str, int]) -> Holdings:
+            with made.world() as world:
+                workers = world.come_in(crew, "member")
+                prepare(world, workers, past)
+                meter = Meter(world, workers)
+                if farm is None:
+                    work(world, workers, **day)
+                else:
+                    farm(world, crew, workers)
+                world.jobs()
+                return meter.held()
 
-def farms(asked: Asked) -> dict[str, Any]:
-    figures: dict[str, Any] = {f"honest_{name}": asked[name].result() for name in UNITS}
-    print(HEADINGS)
-    for farm, (_, variants) in FARMS.items():
-        for name, variant in variants.items():
-            kind = "rooms" if farm == "rooms" else "values"
-            unit = figures[f"honest_{kind}{'' if variant.past is Past.NONE else '_standing'}"]
-            title = _title(farm, name)
-            if title in asked:
-                figures |= shown(title, variant.crew, asked[title].result(), unit)
-    return figures
-
-
-HEADINGS: Final = (
-    f"\n{'attack':30} {'agents/addresses/owners/funders':34} {'paid':>6} {'queued':>6} "
-    f"{'owed':>5} {'fees':>4} {'bonds':>5} {'sec':>6} {'groups':>6} {'unit':>5} {'ratio':>6}  refused"
-)
-
-
-def shown(name: str, crew: Crew, found: Yield, unit: int) -> dict[str, Any]:
-    """`unit`: what one honest agent earns; 0 or less: there is no ratio."""
-    held = found.held
-    ratio = None if unit <= 0 else _rounded(Decimal(held.net) / found.groups / unit)
-    refused = ", ".join(f"{reason} {times}" for reason, times in found.refused.items())
-    print(
-        f"{name:30} {crew.cost:34} {held.paid:6} {held.queued:6} {held.owed:5} {found.fees:4} "
-        f"{found.bonds:5} {found.seconds:6} {found.groups:6} {unit:5} {'-' if ratio is None else ratio:>6}  {refused}",
-        flush=True,
-    )
-    return {f"{name}_ratio": ratio, f"{name}_net": held.net, f"{name}_queued": held.queued}
-
-
-def sieges(asked: Asked) -> dict[str, Any]:
-    figures, days = dict[str, Any](), len(SIEGE_LIES)
-    for kind, crew in SIEGES.items():
-        title = f"siege_{kind}"
-        if title in asked:
-            free, behind = (asked[f"{title}{one}"].result()[0] for one in ("_free", ""))
-            figures |= shown(title, crew, asked[title].result()[1], asked[kind].result())
-            figures |= {f"{title}_honest_free": free, f"{title}_honest_behind": behind}
-            print(f"  somebody honest in {days} days: {free} credits alone, {behind} behind them")
-    return figures
-
-
-def offices(asked: Asked) -> dict[str, Any]:
-    figures = dict[str, Any]()
-    for kind in KINDS:
-        title = f"office_{kind}"
-        if f"{title}_apart" in asked:
-            together, apart = (asked[f"{title}_{one}"].result() for one in ("together", "apart"))
-            ratio = None if apart <= 0 else _rounded(Decimal(together) / apart)
-            figures |= {f"{title}_together": together, f"{title}_apart": apart}
-            figures[f"{title}_ratio"] = ratio
-            print(f"{title}: of {OFFICE} people, {together} together, {apart} apart ({ratio})")
+        for kind, day in HONEST.items():
+            for past in (Past.FRESH, Past.STANDING):
+                figures[f"honest_{kind}_{past}"] = earned(ALONE, past, None, day).net
+        for name, (farm, few, kind) in FARMS.items():
+            for suffix, (crew, past) in variants_of(few).items():
+                held = earned(crew, past, farm, {})
+                stood = Past.STANDING if past is Past.STANDING else Past.FRESH
+                unit = figures[f"honest_{kind}_{stood}"]
+                ratio = None if unit <= 0 else Decimal(held.net) / crew.groups / unit
+                figures[f"farm_{name}{suffix}_ratio"] = ratio and _rounded(ratio)
+                figures[f"farm_{name}{suffix}_net"] = held.net
+                print(f"farm_{name}{suffix}: {held}, {crew.groups} groups, unit {unit}", flush=True)
     return figures
 
 
@@ -269,4 +291,4 @@ def _rounded(ratio: Decimal) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(report(*sys.argv[1:])))
+    print(json.dumps(report()))

@@ -5,19 +5,16 @@ honestly.
 Laws
 - Agents, owners and the operator call the application; what the keeper does, its own jobs do; a
   transfer is written as the indexer writes it.
-- A refusal is counted and answered with None or False, and whoever was refused goes on: the rules
-  of the service are not this module's.
+- A refusal is answered with None or False, and whoever was refused goes on: the rules of the service
+  are not this module's.
 """
 
 import secrets
-import tempfile
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import cycle, islice
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
@@ -25,19 +22,26 @@ import psycopg
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import func, make_url, select
+from starlette.testclient import TestClient
 
 from api.areas.earn import jobs as earn
 from api.areas.mining import jobs as mining
 from api.areas.rooms import jobs as rooms
 from api.areas.tasks import jobs as tasks
+from api.catalogue import catalogue
 from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
+from api.kernel.metrics import ApiMetrics
+from api.kernel.operation import Access, Deps
+from api.kernel.parts import Parts
 from api.kernel.tokens import token_hash
+from api.main import create_app
 from core.chain.abi import address_word
 from core.chain.blocks import RawLog
 from core.credits.ledger.writer import load_balance
-from core.db import embedded, migrate
+from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
+from core.db.engine import Database
 from core.earn.limits import payout_limits
 from core.earn.tables import EarnQueue
 from core.identity.queries import set_operator_key
@@ -50,15 +54,15 @@ from core.targets.rules import TargetLimits
 from core.times import instant_text
 from core.transfers.ledger import writer as transfers
 from indexer.chain.facts import deposit_of
-from tests.bench.economy_crews import STRANGE, Crew
-from tests.bench.sybils import PEER, Place, place_on
-from tests.integration.api.conftest import KEY, PEPPER, Clock, sign
+from tests.bench.place import CHAIN_ID, served
+from tests.integration.api.conftest import KEY, PEPPER, Clock, FewAnswersChain, sign
 from tests.integration.databases import FOR_TESTS
 
 DAY: Final = timedelta(days=1)
 MORNING: Final = timedelta(hours=8)
 BEGAN: Final = datetime.fromisoformat("2026-11-02T08:00:00+00:00")
-CHAIN: Final = 84532
+PEER: Final = "203.0.113.9"
+HOST: Final = "http://bench"
 FUNDS_E6: Final = 5_000_000
 OPERATOR_KEY: Final = "op_local_bench"
 OPERATOR: Final = {KEY: OPERATOR_KEY, "X-Forwarded-For": "81.2.69.160"}
@@ -66,6 +70,61 @@ SOURCE: Final = "https://source.example/seen"
 # Fields that pay the same, and apply to all listings.
 FIELDS: Final = ("website_url", "whitepaper_url", "source_code_url", "listing_notice_url")
 TRIES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """How some agents come in: the nth has the address, owner and funder of n modulo how many there
+    are; 0: none. They register over `days`.
+    """
+
+    members: int
+    addresses: int
+    owners: int
+    funders: int
+    days: int = 1
+
+    @property
+    def groups(self) -> int:
+        """Those that share no address: no crew here shares an owner or a funder."""
+        return self.addresses
+
+
+STRANGE: Final = Crew(members=8, addresses=8, owners=8, funders=8, days=4)
+
+
+def address_of(n: int) -> str:
+    """Each in a network of its own."""
+    return f"{60 + n % 30}.{20 + n % 200}.{1 + n // 200}.7"
+
+
+@dataclass
+class Place:
+    """The application on a database of its own, and the clock that it goes by."""
+
+    database: Database
+    clock: Clock
+    client: TestClient
+
+
+@contextmanager
+def place_on(url: str, clock: Clock) -> Iterator[Place]:
+    """On a database that is migrated; its callers come through a proxy that is trusted."""
+    database = Database(url)
+    deps = Deps(
+        database=database,
+        metrics=ApiMetrics(database),
+        chain=cast("VaultReader", FewAnswersChain()),
+        chain_id=CHAIN_ID,
+        base_url=HOST,
+        catalogue=catalogue(),
+        contracts={},
+        pepper=PEPPER,
+        clock=clock,
+        parts=Parts(Access(trusted_proxies=(PEER,))),
+    )
+    with TestClient(create_app(deps), base_url=HOST, client=(PEER, 5000)) as client:
+        yield Place(database, clock, client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +180,9 @@ class Answered:
 
 @dataclass
 class World:
-    """`refused`: how often each refusal came; `fees` and `bonds`: credits that posts took."""
-
     where: Place
     strangers: list[Worker] = field(default_factory=list)
     room_ids: list[int] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
-    fees: int = 0
-    bonds: int = 0
 
     def __post_init__(self) -> None:
         slots = (
@@ -151,11 +205,7 @@ class World:
         answer = self.where.client.request(method, path, headers=headers, json=body)
         if answer.status_code < 400:
             return Answered(dict(answer.json()))
-        refusal = answer.json()
-        about = refusal.get("service") or {}
-        reason = about.get("reason") or refusal.get("error")
-        self.refused[reason or f"{path.rpartition('/')[2]} {answer.status_code}"] += 1
-        again = about.get("retry_at")
+        again = (answer.json().get("service") or {}).get("retry_at")
         return Answered(None, None if again is None else datetime.fromisoformat(again))
 
     def taken(
@@ -186,16 +236,15 @@ class World:
         for n in range(crew.members):
             if n and n % a_day == 0:
                 self.tomorrow()
-            address = crew.came_from.address(first + n % crew.addresses)
-            owner = f"{name} {n % crew.owners}" if crew.has_owner(n) else None
+            address = address_of(first + n % crew.addresses)
+            owner = f"{name} {n % crew.owners}" if crew.owners else None
             worker, token = self._registered(f"{name} {n}", address, owner)
             if worker is None:
                 continue
             made.append(worker)
             if crew.funders:
                 funder = f"0x{0xF000 + first + n % crew.funders:040x}"
-                number = 1 if crew.in_one_transaction else 2 + first + n
-                self._fund(worker, token, funder, number)
+                self._fund(worker, token, funder, 2 + first + n)
         return made
 
     def _registered(self, name: str, address: str, owner: str | None) -> tuple[Worker | None, str]:
@@ -236,12 +285,12 @@ class World:
         body = signed | {"wallet_address": wallet.address}
         if self.taken("/auth/wallet/link", headers, body) is None:
             return
-        tx_hash, block_hash = f"0x{number:064x}", f"0x{CHAIN + number:064x}"
+        tx_hash, block_hash = f"0x{number:064x}", f"0x{CHAIN_ID + number:064x}"
         topics = TRANSFER_TOPIC, *map(address_word, (funder, wallet.address))
         at = (number, block_hash, tx_hash, 0, worker.id)
         paid = RawLog(ZERO_ADDRESS, topics, f"0x{FUNDS_E6:064x}", *at)
         with self.where.database.write() as session:
-            entry = deposit_of(paid, CHAIN)
+            entry = deposit_of(paid, CHAIN_ID)
             transfers.post(session, worker.id, entry, self.where.clock.now)
 
     def _signed(
@@ -308,24 +357,9 @@ class World:
         }
         return self.taken(f"{path}/approve", OPERATOR, record) is not None
 
-    def do_a_task(self, by: Worker) -> bool:
-        """One that an operator offers, and verifies when it is done."""
-        offer = {"category": "translation", "title": "Translate", "points": "1.0", "subject": "A."}
-        offered = self.taken("/admin/tasks", OPERATOR, offer)
-        made = offered and self.taken(f"/tasks/{offered['id']}/claim", by.headers)
-        if not offered or not made or not self._prove(by, offered["id"], None):
-            return False
-        verdict = {"verdict": "verified", "note": "Done."}
-        path = f"/admin/tasks/claims/{made['claim_id']}/verdict"
-        return self.taken(path, OPERATOR, verdict) is not None
-
     def post(self, by: Worker, room_id: int, text: str, reply_to: int | None = None) -> Answered:
         path = f"/hive/rooms/{room_id}/messages"
-        answer = self.call("POST", path, by.headers, {"text": text, "reply_to": reply_to})
-        if answer.body is not None:
-            self.fees += answer.body.get("fee_credits", 0)
-            self.bonds += answer.body.get("bond_credits", 0)
-        return answer
+        return self.call("POST", path, by.headers, {"text": text, "reply_to": reply_to})
 
     def release(self, by: Worker, message_id: int, kind: str | None = None) -> bool:
         path = f"/hive/messages/{message_id}/release"
@@ -340,7 +374,7 @@ class World:
             reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
             mark_retention_days=90,
             intent_retention_days=90,
-            payouts=payout_limits(self.where.limits),
+            payouts=payout_limits(Limits()),
             targets=TargetLimits(20, 100),
         )
         for area in (mining, tasks, rooms, earn):
@@ -392,7 +426,7 @@ class Worlds:
         self._execute("create database first")
         migrate.upgrade(self._url("first"))
         clock = Clock(BEGAN)
-        with self._at("first", clock, Limits(), PEER) as where:
+        with self._at("first", clock) as where:
             with where.database.write() as session:
                 set_operator_key(session, token_hash(PEPPER, OPERATOR_KEY), clock.now)
                 add_simulated(session, clock.now)
@@ -411,17 +445,17 @@ class Worlds:
             self._first = (strangers, room_ids, clock.now)
 
     @contextmanager
-    def world(self, limits: Limits | None = None, peer: str = PEER) -> Iterator[World]:
+    def world(self) -> Iterator[World]:
         name = f"world_{secrets.token_hex(8)}"
         self._execute(f"create database {name} template first")
         strangers, room_ids, now = self._first
-        with self._at(name, Clock(now), limits or Limits(), peer) as where:
+        with self._at(name, Clock(now)) as where:
             yield World(where, strangers, room_ids)
         self._execute(f"drop database {name}")
 
     @contextmanager
-    def _at(self, name: str, clock: Clock, limits: Limits, peer: str) -> Iterator[Place]:
-        with place_on(self._url(name), clock, limits, peer, (PEER,)) as where:
+    def _at(self, name: str, clock: Clock) -> Iterator[Place]:
+        with place_on(self._url(name), clock) as where:
             try:
                 yield where
             finally:
@@ -439,12 +473,5 @@ class Worlds:
 
 @contextmanager
 def worlds() -> Iterator[Worlds]:
-    with tempfile.TemporaryDirectory(
-        prefix="bench-", dir="/tmp", ignore_cleanup_errors=True
-    ) as name:
-        Path(name).chmod(0o755)  # The database runs under an account of its own.
-        server = embedded.start(Path(name) / "postgres", FOR_TESTS)
-        try:
-            yield Worlds(server)
-        finally:
-            server.stop()
+    with served(*FOR_TESTS) as server:
+        yield Worlds(server)

@@ -19,18 +19,18 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import text
-from sqlalchemy.orm import Session
 
 from core.chain.nodes import Nodes
-from core.db import embedded, migrate
+from core.db import embedded
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate.ledger import writer as mandate_ledger
-from tests.bench import api, growth_pages, ledgers, many_vaults, row_bytes
+from tests.bench import growth_pages, ledgers, many_vaults, row_bytes
+from tests.bench.load import load, request
+from tests.bench.place import KEY, a_database, cpu_s, product, url_of
 
 FIGURES = growth_pages.FOLDER / "growth.json"
 BLOCKS = 40
@@ -40,29 +40,17 @@ CALLS_S = 4.0
 MS = 1_000
 
 
-def cpu_of(pid: int) -> float:
-    """Seconds that a process and its children, also those that are gone, have computed for."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except FileNotFoundError:
-        return 0.0
-    own = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
-    return own + sum(cpu_of(int(child)) for child in children)
-
-
-def spent(work: Callable[[], object], server: int | None) -> tuple[float, float]:
+def spent(work: Callable[[], object], server: int) -> tuple[float, float]:
     """CPU seconds of this process and of Postgres."""
-    before = time.process_time(), 0.0 if server is None else cpu_of(server)
+    before = time.process_time(), cpu_s(server)
     work()
-    after = time.process_time(), 0.0 if server is None else cpu_of(server)
+    after = time.process_time(), cpu_s(server)
     return after[0] - before[0], after[1] - before[1]
 
 
 def indexed() -> dict[str, float]:
     with ledgers.crowd_of(LEDGERS, ROWS) as crowd:
-        with crowd.database.read() as session:
-            pid = _postmaster(session)
+        pid = _postmaster(crowd.database)
         first = crowd.at.number + 1
 
         def empty() -> None:
@@ -72,7 +60,7 @@ def indexed() -> dict[str, float]:
         def full() -> None:
             for number in range(first + BLOCKS, first + 2 * BLOCKS):
                 crowd.take(ledgers.facts_of(number))
-                rows = {id_: [ledgers.executed(number, id_)] for id_ in crowd.ids[: LEDGERS // 10]}
+                rows = {id_: [ledgers.moved(number, id_)] for id_ in crowd.ids[: LEDGERS // 10]}
                 with crowd.database.write() as session:
                     mandate_ledger.append_ledgers(session, rows, crowd.now)
 
@@ -86,21 +74,17 @@ def indexed() -> dict[str, float]:
     }
 
 
-def _postmaster(session: Session) -> int:
-    backend = session.scalar(text("select pg_backend_pid()"))
+def _postmaster(database: Database) -> int:
+    with database.read() as session:
+        backend = session.scalar(text("select pg_backend_pid()"))
     return int(Path(f"/proc/{backend}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def looked() -> dict[str, float]:
-    with TemporaryDirectory(prefix="bench-") as folder, many_vaults.node() as url:
-        Path(folder).chmod(0o755)
-        server = embedded.start(Path(folder) / "postgres")
-        migrate.upgrade(server.url)
-        database = Database(server.url)
+    with a_database() as database, many_vaults.node() as url:
         many_vaults.fill(database, VAULTS, MARKS)
-        leadership = Leadership(server.url, "keeper", "bench")
+        leadership, rpc = Leadership(url_of(database), "keeper", "bench"), Nodes([url])
         assert leadership.try_take(datetime.now(UTC))
-        rpc = Nodes([url])
         tick = many_vaults.tick_of(database, rpc, leadership)
 
         def look() -> None:
@@ -108,36 +92,21 @@ def looked() -> dict[str, float]:
             assert (report.vaults, report.unknown) == (VAULTS, 0), report
 
         look()
-        own, theirs = spent(look, server.pid)
+        own, theirs = spent(look, _postmaster(database))
         leadership.release()
         rpc.close()
-        database.close()
-        server.stop()
     return {"look_ms": MS * own / VAULTS, "look_db_ms": MS * theirs / VAULTS}
 
 
 def called() -> dict[str, float]:
-    with api.place() as where:
-        key = str(where.post("/auth/agent/connect", {"agent_name": "bench-1"})["api_key"])
-        heads = [api.head(api.PATH, key)]
-        pid = _child("api.main")
-        api.load(where.product_port, heads, clients=8, seconds=1.0)
-        database = Database(where.database_url)
-        with database.read() as session:
-            server = _postmaster(session)
-        before = cpu_of(pid), cpu_of(server)
-        answered = int(api.load(where.product_port, heads, clients=8, seconds=CALLS_S)["answered"])
-        own, theirs = cpu_of(pid) - before[0], cpu_of(server) - before[1]
-        database.close()
+    with a_database() as database, product(url_of(database)) as where:
+        asked = [request("GET", "/mandate-wallet/mandates", {KEY: where.agents(1)[0].key})]
+        load(where.port, asked, 8, 1.0)
+        server = _postmaster(database)
+        before = cpu_s(where.pid), cpu_s(server)
+        answered = int(load(where.port, asked, 8, CALLS_S)["answered"])
+        own, theirs = cpu_s(where.pid) - before[0], cpu_s(server) - before[1]
     return {"call_ms": MS * own / answered, "call_db_ms": MS * theirs / answered}
-
-
-def _child(module: str) -> int:
-    """The process that this one started with `-m module`."""
-    for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
-        if module in Path(f"/proc/{child}/cmdline").read_text():
-            return int(child)
-    raise LookupError(module)
 
 
 def measured() -> dict[str, Any]:

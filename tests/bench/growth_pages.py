@@ -1,21 +1,114 @@
-"""The tables of docs/operations/growth.md and retention.md, made of what `make growth` measured."""
+"""What grows, and how fast at a size of the service: tests/spec/growth.tsv read, its arithmetic, and the tables
+of docs/operations/growth.md and retention.md that come of it and of what `make growth` measured.
 
+A row of the file: a table, what makes a row of it, how many a unit, how long rows are kept (days, `ever`,
+or `state` for a table that follows how many things there are, and not how long), and the slow job
+that drops them (`writer`: whoever writes the next one).
+"""
+
+import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Final
 
-from tests.bench.growth_load import (
-    EVER,
+from tests.bench.place import ROOT
+
+SPEC: Final = ROOT / "tests" / "spec" / "growth.tsv"
+EVER, STATE = "ever", "state"
+NO_JOBS: Final = ("-", "writer")
+BLOCK_S: Final = 2  # of Base
+DAYS: Final = 365
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """A size of the service. `years`: how long it has run at that size."""
+
+    name: str
+    agents: int
+    vaults: int
+    pairs: int
+    years: int
+    active_share: float = 0.3  # of agents, on a day
+    calls_a_day: int = 200  # of an active agent
+    writes_a_day: int = 5
+    paid_reads_a_day: int = 10
+    actions_a_day: int = 20  # of a vault that works
+    mandates_a_vault: int = 5  # and year
+    signals_a_day: int = 500
+
+    def a_year(self) -> Mapping[str, float]:
+        """How many of each unit there are in a year; of what is a stock, how many there are."""
+        active = self.agents * self.active_share
+        return {
+            "one": 1,
+            "minute": 1_440 * DAYS,
+            "hour": 24 * DAYS,
+            "day": DAYS,
+            "block": DAYS * 86_400 / BLOCK_S,
+            "account": self.agents,
+            "agent day": active * DAYS,
+            "write": active * self.writes_a_day * DAYS,
+            "paid read": active * self.paid_reads_a_day * DAYS,
+            "work": active * DAYS * 0.5,
+            "vault": self.vaults,
+            "mandate": self.vaults * self.mandates_a_vault,
+            "vault day": self.vaults * DAYS,
+            "vault minute": self.vaults * 1_440 * DAYS,
+            "action": self.vaults * self.actions_a_day * DAYS,
+            "signal": self.signals_a_day * DAYS,
+            "pair": self.pairs,
+            "pair minute": self.pairs * 1_440 * DAYS,
+            "pair hour": self.pairs * 24 * DAYS,
+            "pair 2h": self.pairs * 12 * DAYS,
+        }
+
+
+FIRST = Load(name="first year", agents=10_000, vaults=1_000, pairs=6_000, years=1)
+SIZES: Final = (
     FIRST,
-    NO_JOBS,
-    ROOT,
-    SIZES,
-    STATE,
-    GrowingTable,
-    Load,
-    growing_tables,
+    Load(name="grown", agents=100_000, vaults=10_000, pairs=6_000, years=3),
+    Load(name="largest", agents=1_000_000, vaults=100_000, pairs=6_000, years=10),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GrowingTable:
+    table: str
+    unit: str
+    factor: float
+    kept: str
+    by: str
+    makes: str
+
+    def rows_a_year(self, load: Load) -> float:
+        return load.a_year()[self.unit] * self.factor
+
+    def standing(self, load: Load, years: float) -> float:
+        """Rows that stand after so many years at that size."""
+        if self.kept == STATE:
+            return self.rows_a_year(load)
+        if self.kept == EVER:
+            return self.rows_a_year(load) * years
+        return self.rows_a_year(load) * min(years, int(self.kept) / DAYS)
+
+
+def growing_tables() -> Sequence[GrowingTable]:
+    with SPEC.open() as file:
+        return [
+            GrowingTable(
+                row["table"],
+                row["unit"],
+                float(row["factor"]),
+                row["kept"],
+                row["by"],
+                row["makes"],
+            )
+            for row in csv.DictReader(file, delimiter="\t")
+        ]
+
+
+# Costs, and what they come to
 
 FOLDER: Final = ROOT / "docs" / "operations"
 GIGA: Final = 1e9
@@ -44,13 +137,12 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Something that grows until `limit`. `grows_with`: the figure of a Load that it follows."""
+    """Something that grows until `limit`, and what an operator turns then."""
 
     name: str
     value: Callable[[Costs, Load], float]
     limit: float
     unit: str
-    grows_with: str
     turn: str
 
 
@@ -103,7 +195,6 @@ PARTS: Final = (
         _reads_s,
         60,
         "s a look",
-        "vaults",
         "`RPC_REQUESTS_PER_S`, with a node of your own; vaults near their floor are read first whatever the others take",
     ),
     Part(
@@ -111,7 +202,6 @@ PARTS: Final = (
         _looks_s,
         60,
         "s a look",
-        "vaults",
         "a faster core; then a keeper for each factory, since one keeper is one process",
     ),
     Part(
@@ -119,7 +209,6 @@ PARTS: Final = (
         _disk_of("vault_mark"),
         500,
         "GB",
-        "vaults",
         "`KEEPER_MARK_RETENTION_DAYS`: 7 in place of 90 is a thirteenth",
     ),
     Part(
@@ -127,7 +216,6 @@ PARTS: Final = (
         _disk_of("mandate_event"),
         1_000,
         "GB",
-        "vaults",
         "a larger disk: the record is kept for ever",
     ),
     Part(
@@ -135,7 +223,6 @@ PARTS: Final = (
         _indexer_cores,
         0.7,
         "cores",
-        "vaults",
         "nothing to turn: one process writes the record; behind by minutes at a peak, it catches up by ranges",
     ),
     Part(
@@ -143,7 +230,6 @@ PARTS: Final = (
         _api_cores,
         8,
         "cores",
-        "agents",
         "more API processes behind a proxy; `DAILY_CEILING`",
     ),
     Part(
@@ -151,7 +237,6 @@ PARTS: Final = (
         _database_cores,
         16,
         "cores",
-        "agents",
         "a larger machine; then reads to replicas",
     ),
     Part(
@@ -159,7 +244,6 @@ PARTS: Final = (
         _disk,
         2_000,
         "GB",
-        "agents",
         "judgements and ledgers first, which have lines of their own here; then a larger disk: what is kept for ever stays",
     ),
 )
@@ -225,18 +309,6 @@ def measured_costs(costs: Costs) -> str:
 
 
 def sizes(costs: Costs) -> str:
-    heads = ("part", "limit", *(one.name for one in SIZES), "reached at")
-
-    def rows() -> Iterator[Sequence[str]]:
-        for part in first_to_break(costs):
-            values = [part.value(costs, load) for load in SIZES]
-            yield (
-                part.name,
-                f"{number(part.limit)} {part.unit}",
-                *(f"**{number(v)}**" if v > part.limit else number(v) for v in values),
-                reached(part, costs),
-            )
-
     loads = table(
         ("size", "agents", "vaults", "years", "calls a second, peak", "database"),
         (
@@ -251,94 +323,28 @@ def sizes(costs: Costs) -> str:
             for load in SIZES
         ),
     )
-    return f"{loads}\n\n{table(heads, rows())}"
+    rows = (
+        (part.name, f"{number(part.limit)} {part.unit}", *_at_sizes(part, costs), part.turn)
+        for part in first_to_break(costs)
+    )
+    heads = ("part", "limit", *(one.name for one in SIZES), "what to turn")
+    return f"{loads}\n\n{table(heads, rows)}"
+
+
+def _at_sizes(part: Part, costs: Costs) -> Iterator[str]:
+    for load in SIZES:
+        value = part.value(costs, load)
+        yield f"**{number(value)}**" if value > part.limit else number(value)
 
 
 def first_to_break(costs: Costs) -> Sequence[Part]:
-    """By the size at which they break; then those that do not, the nearest to its limit first."""
-    largest = SIZES[-1]
-    return sorted(
-        PARTS,
-        key=lambda part: (share_at_limit(part, costs), -part.value(costs, largest) / part.limit),
-    )
-
-
-def share_at_limit(part: Part, costs: Costs) -> float:
-    """Where between the first size and the largest, as of `between`, the limit is met: 0 to 1;
-    infinite when the largest is within it.
-    """
-    if part.value(costs, SIZES[-1]) <= part.limit:
-        return inf
-    if part.value(costs, SIZES[0]) > part.limit:
-        return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (
-            (low, middle) if part.value(costs, between(middle)) > part.limit else (middle, high)
-        )
-    return high
-
-
-def reached(part: Part, costs: Costs) -> str:
-    """The size at which the limit is met; years grow along."""
-    share = share_at_limit(part, costs)
-    if share == inf:
-        return "not by then"
-    if share == 0:
-        return "before the first year ends"
-    load = between(share)
-    many = number(round(getattr(load, part.grows_with), -2))
-    return f"{many} {part.grows_with}, year {load.years}"
-
-
-def between(share: float) -> Load:
-    """A size between the first and the largest, by equal ratios."""
-    first, largest = SIZES[0], SIZES[-1]
-
-    def of(name: str) -> float:
-        low, high = float(getattr(first, name)), float(getattr(largest, name))
-        return float(low * (high / low) ** share)
-
-    return Load(
-        name="between",
-        agents=round(of("agents")),
-        vaults=round(of("vaults")),
-        pairs=first.pairs,
-        years=max(1, round(of("years"))),
-    )
-
-
-def turns(costs: Costs) -> str:
-    lines = [
-        f"{place}. **{part.name}** ({reached(part, costs)}): {part.turn}."
-        for place, part in enumerate(first_to_break(costs), start=1)
-    ]
-    return "\n".join(lines)
-
-
-def largest_tables(costs: Costs) -> str:
-    load = SIZES[-1]
-    ordered = sorted(growing_tables(), key=lambda one: -costs.disk(one, load, load.years))
-    rows = (
-        (
-            f"`{one.table}`",
-            number(one.standing(load, load.years)),
-            size(costs.disk(one, load, load.years)),
-        )
-        for one in ordered[:12]
-    )
-    return table(("table", "rows", "disk"), rows)
+    """Those that are furthest beyond their limit at the largest size come first."""
+    return sorted(PARTS, key=lambda part: -part.value(costs, SIZES[-1]) / part.limit)
 
 
 SECTIONS: Final[Mapping[str, Mapping[str, Callable[[Costs], str]]]] = {
     "retention.md": {"tables": retention},
-    "growth.md": {
-        "costs": measured_costs,
-        "sizes": sizes,
-        "turns": turns,
-        "largest": largest_tables,
-    },
+    "growth.md": {"costs": measured_costs, "sizes": sizes},
 }
 
 

@@ -1,243 +1,196 @@
-"""What one hostile caller costs the others: `python -m tests.bench.hostile`, a part of `make
-bench-api`. The last line is a JSON object.
+"""What one hostile caller costs the others: `python -m tests.bench.hostile`, a part of `make bench-api`.
+The last line is one JSON object.
 
     quiet        8 callers with keys, each from an address of its own, read their mandates
-    bodies       the same, while one address sends the most that a body may hold on 16 connections: objects, fractions, names given twice
+    bodies       the same, while one address sends the most that a body may hold on 16 connections
     payments     the same, while it sends payments that are well written and badly signed
     signatures   the same, while it signs in with long messages and bad signatures
+    paced        the same, while one without a key sends the tool endpoint 5 messages a second on 32 connections
+    fast         the same, as fast as it is answered, most of it 429
 
-The real process, a real Postgres, a real anvil. Rounds alternate; `hostile_p99_ratio` is the worst
-kind's median p99 over the quiet one's.
+The real process, a real Postgres, a real anvil. Rounds alternate, and medians of p99 count. Each round of
+messages comes from another address, whose rate is not used up.
 """
 
 import base64
 import json
 import secrets
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
 
 import httpx
 
-from api.client.client import KEY_HEADER
-from core.db import embedded, migrate
-from scripts._ports import free_port
-from tests.bench.payments import HEAP, PAGE, served
-from tests.integration.chain_fixtures import (
-    CHAIN_ID,
-    ROOT,
-    DeployedChain,
-    deploy_contracts,
-    start_anvil,
-)
+from tests.bench.load import answer_of, begin, load, request
+from tests.bench.place import KEY, Place, migrated, product, served, url_of
+from tests.integration.chain_fixtures import deploy_contracts, start_anvil
 from tests.personas import STRANGER
 
-PATH = "/mandate-wallet/mandates"
-OTHERS, HOSTILES = 8, 16
-ROUNDS, SECONDS = 5, 3.0
-HOSTILE_ADDRESS = "203.0.113.66"
-TILL = "0x" + "7a" * 20
-VALUES = 19_990
+Attack = tuple[Sequence[str], int, float]
+"""What is sent, on how many connections, how often a second each (0: as fast as it is answered)."""
+
+PATH: Final = "/mandate-wallet/mandates"
+PAGE: Final = "/playbooks/first-hour/loop.md"
+OTHERS, HOSTILES, MESSENGERS, ROUNDS, SECONDS = 8, 16, 32, 5, 3.0
+HOSTILE_ADDRESS: Final = "203.0.113.66"
+VALUES: Final = 19_990
+MESSAGES: Final[Sequence[tuple[str, dict[str, Any]]]] = (  # of a client that connects
+    (
+        "initialize",
+        {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"},
+        },
+    ),
+    ("tools/list", {}),
+    ("ping", {}),
+    ("resources/list", {}),
+    ("tools/call", {"name": "get_rules", "arguments": {}}),
+)
 
 
-def request(
-    method: str, path: str, address: str, headers: Mapping[str, str] | None = None, body: str = ""
-) -> str:
-    """Head and body as they go over the wire."""
-    lines = {"Host": "bench", "X-Forwarded-For": address, **(headers or {})}
-    if body:
-        lines |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
-    return (
-        f"{method} {path} HTTP/1.1\r\n"
-        + "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        + "\r\n"
-        + body
-    )
+def from_address(address: str, method: str, path: str, body: object = None, **headers: str) -> str:
+    lines = {name.replace("_", "-"): value for name, value in headers.items()}
+    return request(method, path, {"X-Forwarded-For": address, **lines}, body)
+
+
+hostile = partial(from_address, HOSTILE_ADDRESS)
 
 
 def bodies() -> list[str]:
-    """Each is as much work as 256 KiB can be."""
+    """Each is as much work as 256 KiB can be: objects, fractions, names given twice."""
     lists = ["{}", "1.5", "[]", '"\\n"', "1e9"]
     full = ['{"agent_name":[' + ",".join([item] * VALUES) + "]}" for item in lists]
     names = [f'"{number:06x}":1' for number in range(VALUES)]
     twice = "{" + ",".join([*names[:-1], names[-2]]) + "}"
-    return [
-        request("POST", path, HOSTILE_ADDRESS, body=body)
-        for body in (*full, twice)
-        for path in ("/auth/agent/connect", "/mcp")
-    ]
+    paths = ("/auth/agent/connect", "/mcp")
+    return [hostile("POST", path, body) for body in (*full, twice) for path in paths]
 
 
 def payments(offer: Mapping[str, Any]) -> list[str]:
     """What only the chain and the curve can refuse."""
-    return [
-        request("GET", PAGE, HOSTILE_ADDRESS, {"PAYMENT-SIGNATURE": _payment(offer)})
-        for _ in range(64)
-    ]
+    return [hostile("GET", PAGE, PAYMENT_SIGNATURE=_payment(offer)) for _ in range(64)]
 
 
 def _payment(offer: Mapping[str, Any]) -> str:
-    payer, nonce = "0x" + secrets.token_hex(20), "0x" + secrets.token_hex(32)
     authorization = {
-        "from": payer,
+        "from": "0x" + secrets.token_hex(20),
         "to": offer["payTo"],
         "value": offer["amount"],
         "validAfter": "0",
         "validBefore": str(int(time.time()) + 3_600),
-        "nonce": nonce,
+        "nonce": "0x" + secrets.token_hex(32),
     }
-    signature = "0x" + secrets.token_hex(64) + "1b"
-    sent = {
-        "x402Version": 2,
-        "accepted": dict(offer),
-        "payload": {"authorization": authorization, "signature": signature},
-    }
+    payload = {"authorization": authorization, "signature": "0x" + secrets.token_hex(64) + "1b"}
+    sent = {"x402Version": 2, "accepted": dict(offer), "payload": payload}
     return base64.b64encode(json.dumps(sent).encode()).decode()
 
 
-def signatures(port: int) -> list[str]:
+def signatures(where: Place) -> list[str]:
     """Texts that were issued, with a signature of nobody; and texts as long as the limit lets them
     be.
     """
     sent = []
     for number in range(16):
-        wallet = "0x" + secrets.token_hex(20)
-        asked = {"wallet_address": wallet, "purpose": "login"}
-        message = httpx.post(
-            f"http://127.0.0.1:{port}/auth/wallet/nonce", json=asked, timeout=10
-        ).json()["message"]
+        asked = {"wallet_address": "0x" + secrets.token_hex(20), "purpose": "login"}
+        message = str(where.post("/auth/wallet/nonce", asked)["message"])
         long = message + "\nResources:" + "\n- https://example.com/" * 70
         text = message if number % 2 else long[:2_040]
-        body = json.dumps({"message": text, "signature": "0x" + secrets.token_hex(64) + "1b"})
-        sent.append(request("POST", "/auth/owner/login", HOSTILE_ADDRESS, body=body))
+        body = {"message": text, "signature": "0x" + secrets.token_hex(64) + "1b"}
+        sent.append(hostile("POST", "/auth/owner/login", body))
     return sent
 
 
-def p99_ms(port: int, others: Sequence[str], hostile: Sequence[str] | None) -> float:
+def messages(port: int, address: str) -> list[str]:
+    return [
+        from_address(
+            address,
+            "POST",
+            f"/mcp?profile={profile}",
+            {"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
+            Host=f"127.0.0.1:{port}",
+            Accept="application/json, text/event-stream",
+        )
+        for method, params in MESSAGES
+        for profile in ("connector", "claw", "full")
+    ]
+
+
+def p99_ms(port: int, others: Sequence[str], attack: Attack | None) -> float:
     """Of the others' answers, while the hostile caller sends; each must be a 200."""
-    attack = None if hostile is None else begin_load(port, hostile, HOSTILES, SECONDS + 2)
-    time.sleep(0 if attack is None else 1)
-    answered = answer_of(begin_load(port, others, OTHERS, SECONDS))
-    if attack is not None:
-        statuses = answer_of(attack)["statuses"]
-        assert statuses and not {"200", "500"} & set(statuses), statuses
-    assert set(answered["statuses"]) == {"200"}, answered
+    if attack is None:
+        return float(load(port, others, OTHERS, SECONDS)["p99_ms"])
+    sent, clients, a_second = attack
+    under_way = begin(port, sent, clients, SECONDS + 2, a_second)
+    time.sleep(1)
+    answered = load(port, others, OTHERS, SECONDS)
+    assert "500" not in answer_of(under_way)["statuses"]
     return float(answered["p99_ms"])
 
 
-def begin_load(
-    port: int, heads: Sequence[str], clients: int, seconds: float, a_second: float = 0.0
-) -> subprocess.Popen[bytes]:
-    """`a_second`: of each client; 0: as fast as it is answered."""
-    figures = (str(port), str(clients), str(seconds), str(a_second))
-    command = [sys.executable, "-m", "tests.bench.load", *figures]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(list(heads)).encode())
-    process.stdin.close()
-    return process
-
-
-def answer_of(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    assert process.stdout is not None
-    with process.stdout as out:
-        answered = json.loads(out.read())
-    assert process.wait() == 0
-    return dict(answered)
-
-
-def _measured(port: int) -> dict[str, Any]:
-    base_url = f"http://127.0.0.1:{port}"
-    keys = [
-        httpx.post(f"{base_url}/auth/agent/connect", json={"agent_name": f"a{n}"}).json()["api_key"]
-        for n in range(OTHERS)
-    ]
-    others = [
-        request("GET", PATH, f"198.51.100.{number}", {KEY_HEADER: key})
-        for number, key in enumerate(keys)
-    ]
-    offer = httpx.get(f"{base_url}{PAGE}").json()["accepts"][0]
-    kinds = {
+def attacks(where: Place, number: int) -> dict[str, Attack | None]:
+    """Of one round."""
+    offer = httpx.get(f"http://127.0.0.1:{where.port}{PAGE}").json()["accepts"][0]
+    flood = [messages(where.port, f"203.0.113.{10 * number + n}") for n in range(2)]
+    return {
         "quiet": None,
-        "bodies": bodies(),
-        "payments": payments(offer),
-        "signatures": signatures(port),
-    }
-    rounds: dict[str, list[float]] = {kind: [] for kind in kinds}
-    for number in range(ROUNDS):
-        for kind, sent in kinds.items():
-            rounds[kind].append(p99_ms(port, others, sent))
-        print(
-            f"round {number + 1}: p99 "
-            + ", ".join(f"{kind} {times[-1]} ms" for kind, times in rounds.items()),
-            flush=True,
-        )
-    found = {kind: statistics.median(times) for kind, times in rounds.items()}
-    ratios = {
-        kind: round(time_ms / found["quiet"], 2)
-        for kind, time_ms in found.items()
-        if kind != "quiet"
-    }
-    print(f"p99 of other callers over the quiet {found['quiet']} ms: {ratios}")
-    return {
-        "quiet_p99_ms": found["quiet"],
-        "hostile_p99_ratio": max(ratios.values()),
-        "hostile_p99_ratios": ratios,
+        "bodies": (bodies(), HOSTILES, 0.0),
+        "payments": (payments(offer), HOSTILES, 0.0),
+        "signatures": (signatures(where), HOSTILES, 0.0),
+        "paced": (flood[0], MESSENGERS, 5.0),
+        "fast": (flood[1], MESSENGERS, 0.0),
     }
 
 
-def _environment(
-    folder: Path, chain: DeployedChain, database_url: str, port: int
-) -> dict[str, str]:
-    record = folder / "deployment.json"
-    contracts = [{"name": name, "address": address} for name, address in chain.contracts.items()]
-    record.write_text(
-        json.dumps({"chain_id": CHAIN_ID, "block": 1, "commit": "", "contracts": contracts})
-    )
-    return {
-        "DATABASE_URL": database_url,
-        "RPC_URLS": chain.anvil.url,
-        "DEPLOYMENT_FILE": str(record),
-        "PORT": str(port),
-        "KEY_PEPPER": "p" * 32,
-        "LOG_FORMAT": "json",
-        "TRUSTED_PROXIES": "127.0.0.1",
-        "X402_PAY_TO": TILL,
-        "X402_SETTLE_PRIVATE_KEY": STRANGER.private_key,
-        "X402_GAS_WEI_PER_USDC": str(10**18),
-        "X402_GAS_WEI_PER_DAY": str(10**20),
-        "DAILY_CEILING": str(HEAP),
-        **dict.fromkeys(("REGISTRATIONS_PER_MINUTE", "REGISTRATIONS_PER_DAY"), "1000"),
-    }
+@contextmanager
+def attacked() -> Iterator[Place]:
+    anvil = start_anvil()
+    try:
+        chain = deploy_contracts(anvil)
+        settings = {
+            "RPC_URLS": anvil.url,
+            "TRUSTED_PROXIES": "127.0.0.1",
+            "X402_PAY_TO": "0x" + "7a" * 20,
+            "X402_SETTLE_PRIVATE_KEY": STRANGER.private_key,
+            "X402_GAS_WEI_PER_USDC": str(10**18),
+            "X402_GAS_WEI_PER_DAY": str(10**20),
+        }
+        with (
+            served() as server,
+            migrated(server) as database,
+            product(url_of(database), settings, chain.contracts) as where,
+        ):
+            yield where
+    finally:
+        anvil.stop()
 
 
 def measure() -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
-        Path(name).chmod(0o755)  # The database runs under an account of its own.
-        anvil, server = start_anvil(), embedded.start(Path(name) / "postgres")
-        try:
-            migrate.upgrade(server.url)
-            port = free_port()
-            with served(
-                ["api.main"],
-                _environment(Path(name), deploy_contracts(anvil), server.url, port),
-                port,
-                "/health/live",
-            ):
-                return _measured(port)
-        finally:
-            server.stop()
-            anvil.stop()
-
-
-def main() -> None:
-    print(json.dumps(measure()))
+    rounds: dict[str, list[float]] = {}
+    with attacked() as where:
+        others = [
+            from_address(f"198.51.100.{number}", "GET", PATH, None, **{KEY: agent.key})
+            for number, agent in enumerate(where.agents(OTHERS))
+        ]
+        for number in range(ROUNDS):
+            for kind, attack in attacks(where, number).items():
+                rounds.setdefault(kind, []).append(p99_ms(where.port, others, attack))
+            said = {kind: times[-1] for kind, times in rounds.items()}
+            print(f"round {number + 1}: p99 in ms {said}", flush=True)
+    quiet, *worse = (statistics.median(times) for times in rounds.values())
+    ratios = dict(zip(list(rounds)[1:], (round(one / quiet, 2) for one in worse), strict=True))
+    return {
+        "quiet_p99_ms": quiet,
+        "hostile_p99_ratio": max(ratios[kind] for kind in ("bodies", "payments", "signatures")),
+        "hostile_p99_ratios": ratios,
+        "mcp_flood_p99_ratio": ratios["paced"],
+        "mcp_flood_fast_p99_ratio": ratios["fast"],
+    }
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(measure()))

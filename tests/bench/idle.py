@@ -9,7 +9,7 @@ the simulated past, once it is imported, is vacuumed too) and measures MEASURE_S
     idle_memory_mb      PSS in 10^6 bytes: a page that n processes share counts 1/n in each
 
 Counted is everything that `make up` starts, Postgres with its backends included, and the command
-itself; what ended meanwhile counts in its parent. Read from /proc, so it needs Linux. The last line
+itself; what ended meanwhile counts in its parent. Needs Linux. The last line
 is one JSON object. Figures are shown beside their bounds, not judged.
 """
 
@@ -21,82 +21,50 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from scripts._ports import Ports
 from scripts.devstack import PROCESSES
+from tests.bench.place import pss_mb, tree
 
 BOUNDS: Final = {"idle_cpu_percent": 15, "idle_memory_mb": 1200, "ready_s": 15}
-TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 IMPORT: Final = "indexer.main import-past"
 NAMES: Final = {" ".join(command): name for name, command in PROCESSES.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
-    pid: int
-    parent: int
-    command: str
-    cpu_s: float  # its own, and that of its children that ended
-
-    @property
-    def name(self) -> str:
-        """What it is counted under."""
-        if (name := NAMES.get(self.command.partition(" -m ")[2])) is not None:
-            return name
-        if IMPORT in self.command:
-            return "scanner"
-        return next((one for one in ("anvil", "devstack") if one in self.command), "postgres")
+def name_of(command: str) -> str:
+    """What a process is counted under."""
+    if (name := NAMES.get(command.partition(" -m ")[2])) is not None:
+        return name
+    if IMPORT in command:
+        return "scanner"
+    return next((one for one in ("anvil", "devstack") if one in command), "postgres")
 
 
-def processes() -> dict[int, Process]:
-    """All that run on this machine. Those that end while they are read are left out."""
-    found = dict[int, Process]()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            command = (folder / "cmdline").read_text(errors="replace").replace("\0", " ").strip()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        ticks = sum(map(int, fields[11:15]))
-        pid = int(folder.name)
-        found[pid] = Process(pid, int(fields[1]), command, ticks / TICKS_A_SECOND)
-    return found
-
-
-def descended(all_of: Mapping[int, Process], roots: set[int]) -> list[Process]:
+def running(roots: Iterable[int]) -> list[psutil.Process]:
     """The roots and everything below them."""
-
-    def is_below(process: Process | None) -> bool:
-        while process is not None and process.pid not in roots:
-            process = all_of.get(process.parent)
-        return process is not None
-
-    return [process for process in all_of.values() if is_below(process)]
+    return [process for pid in roots for process in tree(pid)]
 
 
-def cpu_s(running: list[Process]) -> dict[str, float]:
-    """Seconds on a core by name, since each process began."""
+def of_each(
+    processes: Iterable[psutil.Process], value: Callable[[psutil.Process], float]
+) -> dict[str, float]:
+    """The sum by name; of what ended meanwhile nothing."""
     found = defaultdict[str, float](float)
-    for process in running:
-        found[process.name] += process.cpu_s
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            found[name_of(" ".join(process.cmdline()))] += value(process)
     return found
 
 
-def memory_mb(running: list[Process], kind: str) -> dict[str, float]:
-    """`kind` is Pss or Rss."""
-    found = defaultdict[str, float](float)
-    for process in running:
-        try:
-            lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        kib = next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
-        found[process.name] += kib * 1024 / 1e6
-    return found
+def cpu_s(process: psutil.Process) -> float:
+    """Its own, and that of its children that ended."""
+    return float(sum(process.cpu_times()[:4]))
 
 
 def main() -> None:
@@ -116,7 +84,7 @@ def main() -> None:
                     time.sleep(0.05)
                 ready_s = time.monotonic() - began
                 roots = {stack.pid, _postmaster(Path(folder))}
-                on_a_core_s = sum(cpu_s(descended(processes(), roots)).values())
+                on_a_core_s = sum(of_each(running(roots), cpu_s).values())
                 print(f"ready after {ready_s:.1f} s, {on_a_core_s:.1f} s on a core", flush=True)
                 for is_over in (False, True):  # the scanner begins it once the stack is ready
                     while _imports(roots) is is_over:
@@ -131,7 +99,7 @@ def main() -> None:
 
 
 def _imports(roots: set[int]) -> bool:
-    return any(IMPORT in one.command for one in descended(processes(), roots))
+    return of_each(running(roots), lambda one: IMPORT in " ".join(one.cmdline()))["scanner"] > 0
 
 
 def _postmaster(folder: Path) -> int:
@@ -141,20 +109,19 @@ def _postmaster(folder: Path) -> int:
 
 def measured(roots: set[int], seconds: int) -> dict[str, float]:
     """Prints a line for each process, and gives the two figures of all."""
-    before = cpu_s(descended(processes(), roots))
+    before = of_each(running(roots), cpu_s)
     time.sleep(seconds)
-    running = descended(processes(), roots)
-    used = {name: at_end - before.get(name, 0) for name, at_end in cpu_s(running).items()}
-    pss, rss = memory_mb(running, "Pss"), memory_mb(running, "Rss")
+    at_end = running(roots)
+    used = {name: spent - before.get(name, 0) for name, spent in of_each(at_end, cpu_s).items()}
+    count, pss = of_each(at_end, lambda _: 1), of_each(at_end, pss_mb)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {seconds} s")
-    print(f"{'':12}{'processes':>10}{'% of a core':>13}{'PSS MB':>9}{'RSS MB':>9}")
+    print(f"{'':12}{'processes':>10}{'% of a core':>13}{'PSS MB':>9}")
     for name in sorted(used, key=used.__getitem__, reverse=True):
-        count = sum(process.name == name for process in running)
         percent = 100 * used[name] / seconds
-        print(f"{name:12}{count:>10}{percent:>13.1f}{pss[name]:>9.0f}{rss[name]:>9.0f}")
-    percent, pss_mb = 100 * sum(used.values()) / seconds, sum(pss.values())
-    print(f"{'in all':12}{len(running):>10}{percent:>13.1f}{pss_mb:>9.0f}{sum(rss.values()):>9.0f}")
-    return {"idle_cpu_percent": round(percent, 1), "idle_memory_mb": round(pss_mb)}
+        print(f"{name:12}{count[name]:>10.0f}{percent:>13.1f}{pss[name]:>9.0f}")
+    percent, pss_in_all = 100 * sum(used.values()) / seconds, sum(pss.values())
+    print(f"{'in all':12}{len(at_end):>10}{percent:>13.1f}{pss_in_all:>9.0f}")
+    return {"idle_cpu_percent": round(percent, 1), "idle_memory_mb": round(pss_in_all)}
 
 
 if __name__ == "__main__":

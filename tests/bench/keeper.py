@@ -5,17 +5,14 @@
                 from the crossing to each stop; the best possible is 1
     rented      200 vaults fall behind load balancers over backends that are blocks apart (rented_stops.py)
     many        2,000, 20,000 and 100,000 vaults at the default budget of calls, with a million judgements: the first look, a
-                later tick, calls and memory; with BEFORE, a checkout, its figures too
+                later tick, calls and memory
     take-over   a leading process killed, and one frozen: to the spare's epoch
 
 The last line is one JSON object.
 """
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -27,9 +24,9 @@ from core.mandate.venues import test_venue
 from keeper.read import Lenses
 from keeper.tick import Tick
 from tests.bench import many_vaults, rented_stops
-from tests.bench.indexer import until
+from tests.bench.indexer import take_over
 from tests.bench.keeper_world import AT_THE_FLOOR, BLOCK_S, World, p99, world
-from tests.integration.chain_fixtures import CHAIN_ID
+from tests.bench.place import until, url_of
 from tests.personas import OPERATOR
 
 VAULTS = 1_000
@@ -57,18 +54,14 @@ def mark(where: World) -> tuple[int, float]:
     """(HTTP requests, seconds) of the dearest of three ticks that read and judge every vault and
     send nothing.
     """
-    leadership = Leadership(where.server.url, "keeper", "bench")
+    leadership = Leadership(url_of(where.database), "keeper", "bench")
     assert leadership.try_take(datetime.now(UTC))
     rpc = Nodes([where.chain.anvil.url], calls_per_s=100_000)
     tick = Tick(
-        database=where.database,
+        desk=many_vaults.dry_run(where.database, rpc, leadership),
         lenses=Lenses(VaultReader(rpc, where.chain.contracts)),
-        chain_id=CHAIN_ID,
         max_head_age_s=3_600,
-        leadership=leadership,
-        sender=None,
-        stops=None,
-        own=None,
+        now=lambda: datetime.now(UTC),
     )
     requests, seconds = [], []
     for _ in range(3):
@@ -105,43 +98,15 @@ def stops(where: World, groups: Sequence[Sequence[str]]) -> list[int]:
     return waited
 
 
-def take_over(where: World, how: signal.Signals) -> float:
-    """Seconds from the signal to the spare's epoch.
-
-    The last process started leads; the one before is hit.
-    """
-    leader, epoch = where.processes[-1], where.epoch()
-    where.start_keeper()
-    time.sleep(4)  # the spare is up and waits
-    os.kill(leader.pid, how)
-    return until(lambda: where.epoch() > epoch)
-
-
-def many_vaults_before() -> dict[str, float]:
-    """The figures of very many vaults of the checkout at BEFORE, where there is one."""
-    before = os.environ.get("BEFORE")
-    if before is None:
-        return {}
-    command = [sys.executable, "-m", "tests.bench.many_vaults"]
-    ran = subprocess.run(
-        command,
-        cwd=before,
-        env=os.environ | {"PYTHONPATH": before},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return {
-        f"{key}_before": value for key, value in json.loads(ran.stdout.splitlines()[-1]).items()
-    }
-
-
 def main() -> None:
     with world() as where:
         groups = fill(where)
         calls, seconds = mark(where)
         waited = stops(where, groups)
-        killed = take_over(where, signal.SIGKILL)
-        frozen = take_over(where, signal.SIGSTOP)
+        killed, frozen = (
+            take_over(where.processes[-1], where.start_keeper, where.epoch, how)
+            for how in (signal.SIGKILL, signal.SIGSTOP)
+        )
     result = {
         "mark_1000_calls": calls,
         "mark_1000_s": round(seconds, 2),
@@ -152,13 +117,7 @@ def main() -> None:
         "takeover_killed_s": round(killed, 2),
         **rented_stops.rows(),
         **many_vaults.rows(),
-        **many_vaults_before(),
     }
-    print(f"{VAULTS} vaults judged with {calls} HTTP requests in {seconds:.2f} s")
-    print(
-        f"a stop is mined {result['stop_p99_blocks']} block(s) of {BLOCK_S} s after the "
-        "crossing (p99; 1 is the least possible)"
-    )
     print(json.dumps(result))
 
 

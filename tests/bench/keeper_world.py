@@ -1,19 +1,16 @@
 """A chain with vaults, a database that knows their mandates, and keepers as processes: where the keeper is measured."""
 
-import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any
+from typing import Any, Final
+
+from sqlalchemy import insert
 
 from core.blocks.tables import Vault
 from core.chain.abi import call_by_signature, topic_of
-from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import leader_row
 from core.hexes import bytes_of
@@ -21,36 +18,25 @@ from core.identity.tables import Account
 from core.mandate.chain import calldata
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.tables import Mandate
-from tests.bench.indexer import until
-from tests.integration.chain_fixtures import (
-    CHAIN_ID,
-    ROOT,
-    DeployedChain,
-    deploy_contracts,
-    start_anvil,
-)
+from tests.bench.mandates import mandate_row, public_id
+from tests.bench.place import CHAIN_ID, USDC, a_database, begun, folder, until, url_of
+from tests.integration.chain_fixtures import DeployedChain, deploy_contracts, start_anvil
 from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, STRANGER
 
-BLOCK_S = 2
-USDC = 1_000_000
-BOUGHT = 100 * USDC
-AT_THE_FLOOR = 500_000
-STOPPED = topic_of("Stopped")
-LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+BLOCK_S: Final = 2
+BOUGHT: Final = 100 * USDC
+AT_THE_FLOOR: Final = 500_000
+STOPPED: Final = topic_of("Stopped")
 
 
 class World:
     """A chain with the vaults, a database that knows their mandates, and keepers as processes."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.chain: DeployedChain = deploy_contracts(start_anvil())
-        self.server = embedded.start(folder / "postgres")
-        migrate.upgrade(self.server.url)
-        self.database = Database(self.server.url)
+    def __init__(self, path: Path, chain: DeployedChain, database: Database) -> None:
+        self.path, self.chain, self.database = path, chain, database
         self.processes: list[subprocess.Popen[bytes]] = []
         self.venues: list[str] = []
-        self._write_settings()
+        chain.write_record(path)
 
     def accounts(self) -> tuple[int, int]:
         at = datetime.now(UTC)
@@ -78,7 +64,7 @@ class World:
         return venue
 
     def new_vault(self, number: int, owner: int, agent: int, *, position: bool) -> str:
-        terms = self.chain.terms("m_keeper" + _letters(number))
+        terms = self.chain.terms(public_id(number))
         vault = self.chain.create_vault(terms)
         if position:
             assert self.chain.buy(vault, BOUGHT).status == 1
@@ -88,48 +74,50 @@ class World:
     def _write_rows(self, terms: MandateTerms, vault: str, owner: int, agent: int) -> None:
         """What API and indexer would have written of it."""
         at, digest = datetime.fromtimestamp(self.chain.now, UTC), bytes_of(self.chain.digest(terms))
+        row = mandate_row(
+            terms.public_id,
+            owner,
+            at,
+            agent_id=agent,
+            status="working",
+            budget_usdc_e6=terms.budget_usdc,
+            terms_digest=digest,
+            vault_address=bytes_of(vault),
+            ends_at=datetime.fromtimestamp(terms.ends_at, UTC),
+        )
+        header = self.chain.reader.header()
+        assert header is not None
         with self.database.write() as session:
-            mandate = Mandate(
-                public_id=terms.public_id, owner_id=owner, agent_id=agent, open_board=False, status="working", market_mode="testnet",
-                purpose="bench", budget_usdc_e6=terms.budget_usdc, horizon_days=30, stop_floor_bps=500, payout_rule={}, allowed_targets=[],
-                on_floor="keep", chain_id=CHAIN_ID, terms={}, rules=[], guard_targets=[], terms_digest=digest, terms_version=2,
-                vault_address=bytes_of(vault), ends_at=datetime.fromtimestamp(terms.ends_at, UTC), created_at=at, updated_at=at,
-            )  # fmt: skip
-            session.add(mandate)
-            session.flush()
-            header = self.chain.reader.header()
-            assert header is not None
+            mandate_id = session.scalars(insert(Mandate).returning(Mandate.id), [row]).one()
             session.add(
                 Vault(
-                    chain_id=CHAIN_ID, address=bytes_of(vault), created_block_hash=bytes_of(header.hash), created_number=header.number,
-                    created_at=self.chain.now, factory=bytes_of(self.chain.contracts["factory"]), terms_digest=digest,
-                    public_id=terms.public_id, owner=bytes_of(OWNER.address), mandate_id=mandate.id,
+                    chain_id=CHAIN_ID,
+                    address=bytes_of(vault),
+                    created_block_hash=bytes_of(header.hash),
+                    created_number=header.number,
+                    created_at=self.chain.now,
+                    factory=bytes_of(self.chain.contracts["factory"]),
+                    terms_digest=digest,
+                    public_id=terms.public_id,
+                    owner=bytes_of(OWNER.address),
+                    mandate_id=mandate_id,
                 )
-            )  # fmt: skip
+            )
 
-    def _write_settings(self) -> None:
-        self.chain.write_record(self.folder)
-
-    def start_keeper(self, urls: Sequence[str] = (), code: Path = ROOT) -> subprocess.Popen[bytes]:
-        """`urls`: of nodes, anvil's own unless given. `code`: a checkout."""
+    def start_keeper(self, urls: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """`urls`: of nodes, anvil's own unless given."""
         settings = {
-            "DATABASE_URL": self.server.url,
+            "DATABASE_URL": url_of(self.database),
             "RPC_URLS": ",".join(urls or [self.chain.anvil.url]),
             "RPC_REQUESTS_PER_S": "100000",  # a node on loopback sells no budget
-            "DEPLOYMENT_FILE": str(self.folder / "deployment.json"),
+            "DEPLOYMENT_FILE": str(self.path / "deployment.json"),
             "KEEPER_PRIVATE_KEY": KEEPER.private_key,
             "KEEPER_STOP_PRIVATE_KEY": STRANGER.private_key,
-            "PYTHONPATH": str(code),
             "KEEPER_MAX_HEAD_AGE_S": "3600",
             "LOG_FORMAT": "json",
         }
-        with (self.folder / f"keeper-{len(self.processes)}.log").open("wb") as log:
-            command = [sys.executable, "-m", "keeper.main", "run"]
-            self.processes.append(
-                subprocess.Popen(
-                    command, cwd=code, env=os.environ | settings, stdout=log, stderr=log
-                )
-            )
+        log = self.path / f"keeper-{len(self.processes)}.log"
+        self.processes.append(begun(settings, "keeper.main", "run", log=log))
         return self.processes[-1]
 
     def epoch(self) -> int:
@@ -167,25 +155,17 @@ class World:
         for process in self.processes:
             process.kill()
             process.wait()
-        self.database.close()
-        self.server.stop()
-        self.chain.anvil.stop()
-
-
-def _letters(number: int) -> str:
-    return LETTERS[number // 1024] + LETTERS[number // 32 % 32] + LETTERS[number % 32] + "a"
 
 
 @contextmanager
 def world() -> Iterator[World]:
-    folder = Path(mkdtemp(prefix="bench-"))
-    folder.chmod(0o755)
-    made = World(folder)
-    try:
+    with ExitStack() as stack:
+        path, database = stack.enter_context(folder()), stack.enter_context(a_database())
+        chain = deploy_contracts(start_anvil())
+        stack.callback(chain.anvil.stop)
+        made = World(path, chain, database)
+        stack.callback(made.close)
         yield made
-    finally:
-        made.close()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def p99(values: Sequence[int]) -> int:

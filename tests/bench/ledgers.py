@@ -10,14 +10,11 @@ The last line is one JSON object.
 import gc
 import itertools
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import mkdtemp
-from typing import Any, cast
+from typing import cast
 
 from sqlalchemy import insert, text
 
@@ -26,15 +23,13 @@ from core.blocks.queries import TIP, Cursor
 from core.blocks.registry import NewVault, add_vaults
 from core.chain.abi import topic_of
 from core.chain.blocks import BlockHeader, RawLog
-from core.db import embedded, migrate
 from core.db.engine import Database
 from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.events import KeeperProposed, LogRef
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.ledger import NewRow, RowKind
 from core.mandate.tables import Mandate
-from core.money import UsdcE6
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice
 from indexer.chain.facts import BlockFacts, Found
@@ -42,17 +37,20 @@ from indexer.chain.unwind import Fork, unwind
 from indexer.chain.watch import WatchList
 from indexer.chain.write import BlockWriter
 from indexer.main import COLLECT_AFTER
+from tests.bench.mandates import (
+    AGENT,
+    BUDGET,
+    OWNER,
+    executed,
+    mandate_row,
+    of_chain,
+    public_id,
+    word,
+)
+from tests.bench.place import CHAIN_ID, USDC, a_database
 
 LEDGERS, ROWS = 4_000, 50
-CHAIN_ID = 84532
 BEGAN = datetime(2026, 11, 3, 9, tzinfo=UTC)
-USDC = 1_000_000
-BUDGET = 1_000 * USDC
-
-
-def word(number: int, prefix: str = "") -> str:
-    """32 bytes as hex, unlike those of another prefix."""
-    return "0x" + prefix + f"{number:0{64 - len(prefix)}x}"
 
 
 def address(number: int) -> str:
@@ -60,51 +58,22 @@ def address(number: int) -> str:
 
 
 def header(number: int) -> BlockHeader:
-    at = int((BEGAN + timedelta(seconds=2 * number)).timestamp())
     return BlockHeader(
         number=number,
         hash=word(number, "b"),
         parent_hash=word(number - 1, "b"),
-        timestamp=at,
+        timestamp=int(header_time(number).timestamp()),
         logs_bloom=0,
         transaction_hashes=(),
     )
 
 
-def row(
-    kind: RowKind,
-    block: int,
-    ledger: int,
-    payload: dict[str, Any],
-    *,
-    amount: int = 0,
-    spends: bool = False,
-) -> NewRow:
-    return NewRow(
-        kind=kind,
-        reported_by=ReportedBy.CHAIN,
-        occurred_at=BEGAN + timedelta(seconds=2 * block),
-        base_key=f"log:{word(ledger, f'{block:04x}')}:1",
-        amount_usdc_e6=UsdcE6(amount) if amount else None,
-        cash_delta_usdc_e6=-amount if spends else amount,
-        chain_id=CHAIN_ID,
-        tx_hash=word(ledger, f"{block:04x}"),
-        log_index=1,
-        block_number=block,
-        block_hash=word(block, "b"),
-        payload=payload,
-    )
+def moved(block: int, ledger: int) -> NewRow:
+    return executed(block, header_time(block), USDC, ledger)
 
 
-def executed(block: int, ledger: int) -> NewRow:
-    said = {
-        "target": address(7),
-        "selector": "0xd96a094a",
-        "spent": "1.000000",
-        "received": "0.000000",
-        "nonce": block,
-    }
-    return row(RowKind.MOVE, block, ledger, {"executed": said}, amount=USDC, spends=True)
+def header_time(block: int) -> datetime:
+    return BEGAN + timedelta(seconds=2 * block)
 
 
 class Crowd:
@@ -132,43 +101,16 @@ class Crowd:
         self.at = Cursor(rows, word(rows, "b"))
 
     def _mandates(self, count: int) -> list[int]:
+        owner = {"kind": "owner", "name": "o", "created_at": BEGAN}
         with self.database.write() as session:
-            owners = [{"kind": "owner", "name": "o", "created_at": BEGAN}] * count
-            owner_ids = session.scalars(insert(Account).returning(Account.id), owners).all()
-            mandates = [
-                self._mandate(number, owner_id) for number, owner_id in enumerate(owner_ids)
-            ]
-            return sorted(session.scalars(insert(Mandate).returning(Mandate.id), mandates))
-
-    def _mandate(self, number: int, owner_id: int) -> dict[str, Any]:
-        rule = {"target": address(7), "selector": "0xd96a094a", "recipient_word": 0, "kind": 1}
-        return {
-            "public_id": f"m_{number:010d}",
-            "owner_id": owner_id,
-            "open_board": False,
-            "status": "draft",
-            "market_mode": "testnet",
-            "purpose": "trade",
-            "budget_usdc_e6": BUDGET,
-            "horizon_days": 30,
-            "stop_floor_bps": 2_000,
-            "payout_rule": {},
-            "allowed_targets": [],
-            "on_floor": "keep",
-            "chain_id": CHAIN_ID,
-            "terms": {},
-            "rules": [rule],
-            "guard_targets": [],
-            "terms_digest": bytes.fromhex(word(number, "d")[2:]),
-            "terms_version": 2,
-            "created_at": BEGAN,
-            "updated_at": BEGAN,
-        }
+            owners = session.scalars(insert(Account).returning(Account.id), [owner] * count).all()
+            rows = [mandate_row(public_id(n), owner, BEGAN) for n, owner in enumerate(owners)]
+            return sorted(session.scalars(insert(Mandate).returning(Mandate.id), rows))
 
     def _fill(self, rows: int) -> None:
         with self.database.write() as session:
             first = header(1)
-            vaults = [(first, _vault(id_)) for id_ in self.ids]
+            vaults = [(first, self._vault(n, id_)) for n, id_ in enumerate(self.ids)]
             repository.copy_blocks(
                 session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now
             )
@@ -184,36 +126,26 @@ class Crowd:
             session.execute(text("analyze"))
 
     def _life(self, ledger: int, rows: int) -> list[NewRow]:
-        created = {
-            "vault_created": {
-                "vault": address(ledger + 100),
-                "agent": address(5),
-                "owner": address(9),
-            }
-        }
-        funded = row(RowKind.DEPOSIT, 2, ledger, {"from": address(9)}, amount=BUDGET)
-        return [
-            row(RowKind.NOTE, 1, ledger, created),
-            funded,
-            *(executed(block, ledger) for block in range(3, rows + 1)),
-        ]
+        vault = {"vault": address(ledger + 100), "agent": AGENT, "owner": OWNER}
+        created = of_chain(RowKind.NOTE, 1, header_time(1), {"vault_created": vault}, 0, ledger)
+        paid = of_chain(RowKind.DEPOSIT, 2, header_time(2), {"from": OWNER}, BUDGET, ledger)
+        return [created, paid, *(moved(block, ledger) for block in range(3, rows + 1))]
+
+    def _vault(self, number: int, mandate_id: int) -> NewVault:
+        name = public_id(number)
+        return NewVault(
+            address=address(mandate_id + 100),
+            factory=address(1),
+            terms_digest="0x" + name.encode().ljust(32, b"\0").hex(),
+            public_id=name,
+            owner=OWNER,
+            mandate_id=mandate_id,
+        )
 
     def take(self, facts: BlockFacts) -> None:
         with self.database.write() as session:
             BlockWriter(session, self.chain, self.watch, self.now).block(facts, {}, self.at)
         self.at = Cursor(facts.header.number, facts.header.hash)
-
-
-def _vault(mandate_id: int) -> NewVault:
-    digest = word(mandate_id, "d")
-    return NewVault(
-        address=address(mandate_id + 100),
-        factory=address(1),
-        terms_digest=digest,
-        public_id=f"m_{mandate_id:010d}",
-        owner=address(9),
-        mandate_id=mandate_id,
-    )
 
 
 def facts_of(number: int, *found: Found) -> BlockFacts:
@@ -228,7 +160,7 @@ def rollback_s(crowd: Crowd) -> float:
     crowd.take(facts_of(number))
     with crowd.database.write() as session:
         mandate_ledger.append_ledgers(
-            session, {id_: [executed(number, id_)] for id_ in crowd.ids}, crowd.now
+            session, {id_: [moved(number, id_)] for id_ in crowd.ids}, crowd.now
         )
     begun = time.monotonic()
     with crowd.database.write() as session:
@@ -284,17 +216,8 @@ def _check(crowd: Crowd) -> None:
 
 @contextmanager
 def crowd_of(ledgers: int, rows: int) -> Iterator[Crowd]:
-    folder = Path(mkdtemp(prefix="bench-"))
-    folder.chmod(0o755)
-    server = embedded.start(folder / "postgres")
-    try:
-        migrate.upgrade(server.url)
-        database = Database(server.url)
+    with a_database() as database:
         yield Crowd(database, ledgers, rows)
-        database.close()
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure(ledgers: int = LEDGERS, rows: int = ROWS) -> dict[str, float]:

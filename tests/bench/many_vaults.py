@@ -15,21 +15,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from sqlalchemy import text
 
 from core.chain.abi import function
 from core.chain.nodes import Nodes
-from core.db import embedded, migrate
 from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate.chain.reader import VaultReader
 from core.settings import Settings
+from keeper.gas import Caps
+from keeper.intents import Desk
 from keeper.read import Lenses
 from keeper.tick import Tick
+from tests.bench.place import a_database, url_of, vacuum
 
 CHAIN_ID = 84532
 FACTORY, LENS = "0x" + "fa" * 20, "0x" + "1e" * 20
@@ -126,8 +126,7 @@ def fill(database: Database, vaults: int, marks: int) -> None:
             session.execute(
                 text(_MARKS), {"first": first, "last": last, "vaults": vaults, "chain_id": CHAIN_ID}
             )
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("vacuum analyze"))
+    vacuum(database)
 
 
 _MANDATES = """
@@ -162,13 +161,9 @@ class Looked:
 
 
 def looked_at(vaults: int, marks: int = MARKS) -> Looked:
-    with TemporaryDirectory(prefix="bench-") as folder, node() as url:
-        Path(folder).chmod(0o755)
-        server = embedded.start(Path(folder) / "postgres")
-        migrate.upgrade(server.url)
-        database = Database(server.url)
+    with a_database() as database, node() as url:
         fill(database, vaults, marks)
-        leadership = Leadership(server.url, "keeper", "bench")
+        leadership = Leadership(url_of(database), "keeper", "bench")
         assert leadership.try_take(datetime.now(UTC))
         rpc = Nodes([url], calls_per_s=Settings.model_fields["rpc_requests_per_s"].default)
         tick = tick_of(database, rpc, leadership)
@@ -181,22 +176,28 @@ def looked_at(vaults: int, marks: int = MARKS) -> Looked:
         calls = rpc.stats()[0].calls - calls
         leadership.release()
         rpc.close()
-        database.close()
-        server.stop()
     rss_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return Looked(seconds[0], seconds[1], calls, rss_mb)
 
 
-def tick_of(database: Database, rpc: Nodes, leadership: Leadership, **more: Any) -> Tick:
-    """Of a dry run, unless `more` says otherwise."""
-    settings: dict[str, Any] = {"sender": None, "stops": None, "own": None, **more}
-    return Tick(
+def dry_run(database: Database, rpc: Nodes, leadership: Leadership) -> Desk:
+    return Desk(
+        rpc=rpc,
         database=database,
-        lenses=Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS})),
         chain_id=CHAIN_ID,
+        signers={},
+        caps=Caps(1, 1),
+        epoch=lambda: leadership.epoch,
+        fence=leadership.fence,
+    )
+
+
+def tick_of(database: Database, rpc: Nodes, leadership: Leadership) -> Tick:
+    return Tick(
+        desk=dry_run(database, rpc, leadership),
+        lenses=Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS})),
         max_head_age_s=3_600,
-        leadership=leadership,
-        **settings,
+        now=lambda: datetime.now(UTC),
     )
 
 

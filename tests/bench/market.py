@@ -6,11 +6,11 @@
     shown        the same, to rows that boards show as well, as the scanner has them written: each is
                  written twice
     scan         MINUTES (5) minutes of the scanner as it runs; 0 leaves it out
-    board, search, research   over HTTP, on what the scanner wrote (market_http.py)
+    board, search, research   over HTTP, on what the scanner wrote, beside a FastAPI route that has the very bytes at
+                 hand; pages and searches take turns, so that answers are read anew when those kept are too old
     past         the simulated past of `make up`, 500 pairs for 90 days, into a database of its own
     wci          the warning statistics over 1,000,000 warnings and 10,000 outcomes
 
-Beside each stands the CPU time of this process: on a busy machine it says more than the clock does.
 The last line is one JSON object. Figures are shown, not judged.
 """
 
@@ -19,15 +19,19 @@ import itertools
 import json
 import os
 import statistics as figures
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import cycle
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import uvicorn
+from fastapi import FastAPI, Response
 from sqlalchemy import text
 
 from core.db.engine import Bounds, Database, driver_of
@@ -39,16 +43,16 @@ from core.subscriptions.tables import Subscription
 from core.targets.queries import add_target
 from core.watchdog import Watchdog
 from indexer.venues import chosen, scan_books
-from indexer.venues.fx import QuoteRate
 from indexer.venues.port import MarketVenue
-from indexer.venues.scan_books import BesideBooks, ScannedListing
+from indexer.venues.scan_books import BesideBooks, QuoteRate, ScannedListing
 from indexer.venues.scan_venue import BUFFER_ROWS
-from indexer.venues.scanner import Scanner, ScannerStore
+from indexer.venues.scanner import Scanner
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
-from tests.bench import market_http
-from tests.bench.alternating import migrated, served
-from tests.bench.api import Place, place
+from indexer.venues.store import ScannerStore
+from scripts._ports import free_port
+from tests.bench.load import caller, p99_ratio, seconds_of
+from tests.bench.place import KEY, Place, a_database, folder, place, running, url_of, vacuum
 from tests.market_rows import add_rollups
 
 LISTINGS: Final = 6_050  # of which some are delisted by the script, or have no book now and then
@@ -57,6 +61,7 @@ WARNINGS, OUTCOMES = 1_000_000, 10_000
 ROUNDS: Final = 7
 RESEARCH_DAYS: Final = 90
 SEARCHES: Final = 16
+RESEARCH_CALLS: Final = 520  # the first of which warm up
 WARM_UP: Final = 2  # minutes: the first has its first half missing, and the markets to learn
 POLL_S: Final = 50  # of a minute: it is scanned by then
 
@@ -79,7 +84,7 @@ _ASSETS = text(
 _MINUTE = text("""
 select (select count(*) from snap_1m where ts = :minute and fault is null),
        (select count(*) from snap_1m where ts = :minute and fault is not null),
-       (select max(lag_s) from venue_state), (select sum(planned) from scan_run where minute = :minute)
+       (select max(lag_s) from venue_state)
 """)
 
 
@@ -93,16 +98,6 @@ def world() -> SimWorld:
 
 def venues_of(of: SimWorld) -> list[MarketVenue]:
     return [SimVenue(name, of, now_utc) for name, rows in of.rows_at.items() if rows.size]
-
-
-@contextmanager
-def cpu(what: str) -> Iterator[None]:
-    """Says when it begins, and how long it took."""
-    print(f"{what} ...", flush=True)
-    began, used = time.perf_counter(), time.process_time()
-    yield
-    took, used = time.perf_counter() - began, time.process_time() - used
-    print(f"    {took:.1f} s, of which {used:.1f} s on a core of this process", flush=True)
 
 
 async def books(database: Database, minute: datetime) -> tuple[float, list[samples.SampleBatch]]:
@@ -142,37 +137,27 @@ def _measured(
     return scan_books.measured(found, listings, BesideBooks(rates, {}, {}), {}, {}, minute)
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """Rows a second."""
-
-    stored: float
-    shown: float
-    bare: float
-
-
 def ingest(
     database: Database, batches: Sequence[samples.SampleBatch], minute: datetime
-) -> Ingested:
-    """Medians of alternating rounds, a minute later each. The scanner's venues write on threads, as
-    here; the bare COPY has all rows in one statement.
+) -> dict[str, float]:
+    """{stored, shown, bare} in rows a second: medians of alternating rounds, a minute later each. The
+    scanner's venues write on threads, as here; the bare COPY has all rows in one statement.
     """
-    store = ScannerStore(database, lambda session: None)
+    store, found = ScannerStore(database, lambda session: None), dict[str, list[float]]()
     with database.write() as session:
         session.execute(
             text(f"create table bare (like {MarketSample.__tablename__} including all)")
         )
-    found = list[Ingested]()
+    ways: dict[str, Callable[[datetime], float]] = {
+        "stored": lambda at: _together(partial(_append, database), batches, at),
+        "shown": lambda at: _together(lambda one: store.write_samples(one, now_utc()), batches, at),
+        "bare": lambda at: _bare(database, batches, at),
+    }
     minutes = (minute + timedelta(minutes=number) for number in itertools.count(1))
     for _ in range(ROUNDS):
-        found.append(
-            Ingested(
-                _together(lambda one: _append(database, one), batches, next(minutes)),
-                _together(lambda one: store.write_samples(one, now_utc()), batches, next(minutes)),
-                _bare(database, batches, next(minutes)),
-            )
-        )
-    return Ingested(*(figures.median(one) for one in zip(*map(astuple, found), strict=True)))
+        for name, way in ways.items():
+            found.setdefault(name, []).append(way(next(minutes)))
+    return {name: figures.median(rates) for name, rates in found.items()}
 
 
 def _together(
@@ -219,7 +204,7 @@ def scan(database: Database, minutes: int) -> dict[str, float]:
     """
     scanner = Scanner(
         database=database,
-        leadership=Leadership(_url(database), "scanner", "bench"),
+        leadership=Leadership(url_of(database), "scanner", "bench"),
         watchdog=Watchdog(120),
         clock=now_utc,
         venues=lambda store: venues_of(world()),
@@ -230,18 +215,14 @@ def scan(database: Database, minutes: int) -> dict[str, float]:
         running = asyncio.ensure_future(scanner.run())
         minute = now_utc().replace(second=0, microsecond=0)
         for number in range(WARM_UP + minutes):
-            until = minute + timedelta(minutes=number, seconds=POLL_S)
+            at = minute + timedelta(minutes=number)
+            until = at + timedelta(seconds=POLL_S)
             await asyncio.sleep(max(0.0, (until - now_utc()).total_seconds()))
-            at, used = minute + timedelta(minutes=number), time.process_time()
-            found = await asyncio.to_thread(_scanned, database, at)
-            print(
-                f"    {at:%H:%M} {found[0]:,} measured, {found[1]} faults of {found[3]:,} that were due, "
-                f"lag p99 {found[2]:.2f} s, {used:.1f} s on a core until now",
-                flush=True,
-            )
+            measured, faults, lag_s = await asyncio.to_thread(_scanned, database, at)
+            print(f"    {at:%H:%M} {measured:,} measured, {faults} faults, lag p99 {lag_s:.2f} s")
             if number >= WARM_UP:
-                looked.append(found[0])
-                lags.append(found[2])
+                looked.append(measured)
+                lags.append(lag_s)
         scanner.stop()
         await running
 
@@ -249,32 +230,52 @@ def scan(database: Database, minutes: int) -> dict[str, float]:
     return {"listings_per_minute": min(looked), "lag_p99_s": round(max(lags), 3)}
 
 
-def _scanned(database: Database, minute: datetime) -> tuple[int, int, float, int]:
+def _scanned(database: Database, minute: datetime) -> tuple[int, int, float]:
     with database.read() as session:
         row = session.execute(_MINUTE, {"minute": minute}).one()
-    return row[0], row[1], row[2] or 0.0, int(row[3] or 0)
+    return row[0], row[1], row[2] or 0.0
 
 
 def http(where: Place, database: Database) -> dict[str, Any]:
     """What reads cost of the market that was scanned."""
-    made = where.post("/auth/agent/connect", {"agent_name": "bench"})
-    research = _target(database, int(made["user_id"]))
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("vacuum analyze listing_state, snap_2h, asset_state"))
-        tokens = connection.scalars(
+    (agent,) = where.agents(1)
+    research = _target(database, agent.id)
+    vacuum(database, "listing_state, snap_2h, asset_state")
+    with database.read() as session:
+        tokens = session.scalars(
             text("select distinct token from listing_state order by token limit :n"),
             {"n": SEARCHES},
         ).all()
-    found: dict[str, Any] = {
-        "board_p99_ratio": market_http.ratio(where, market_http.BOARDS),
-        "search_p99_ratio": market_http.ratio(
-            where, [f"/tokens/search?q={token}" for token in tokens]
-        ),
+    boards = [f"/board?limit=200&offset={200 * page}" for page in range(8)]
+    keyed = caller(where.port, {KEY: agent.key})
+    times = [seconds_of(partial(keyed, research)) for _ in range(RESEARCH_CALLS)][20:]
+    return {
+        "board_p99_ratio": http_ratio(where, boards),
+        "search_p99_ratio": http_ratio(where, [f"/tokens/search?q={one}" for one in tokens]),
+        "research_p99_ms": round(1_000 * figures.quantiles(times, n=100)[98], 1),
     }
-    keyed = market_http.caller(where.product_port, {"X-SVC-User-Key": str(made["api_key"])})
-    market_http.timed_ms(keyed, [research] * 20)
-    times = market_http.timed_ms(keyed, [research] * market_http.RESEARCH_CALLS)
-    return found | {"research_p99_ms": round(figures.quantiles(times, n=100)[98], 1)}
+
+
+def http_ratio(where: Place, paths: Sequence[str]) -> float:
+    ours, turns, theirs = caller(where.port), cycle(paths), cycle(range(len(paths)))
+    with folder() as bytes_:
+        for number, path in enumerate(paths):
+            (bytes_ / str(number)).write_bytes(ours(path))
+        port = free_port()
+        with running(port, {}, "tests.bench.market", str(port), str(bytes_)):
+            bare = caller(port)
+            return p99_ratio(lambda: bare(f"/bare/{next(theirs)}"), lambda: ours(next(turns)))
+
+
+def serve(port: int, bytes_: Path) -> None:
+    """The bare routes, in a process of their own."""
+    app, bodies = FastAPI(), {int(one.name): one.read_bytes() for one in bytes_.iterdir()}
+
+    @app.get("/bare/{number}")
+    def bare(number: int) -> Response:
+        return Response(bodies[number], media_type="application/json")
+
+    uvicorn.run(app, port=port, log_config=None, access_log=False)
 
 
 def _target(database: Database, account_id: int) -> str:
@@ -298,12 +299,10 @@ def _target(database: Database, account_id: int) -> str:
 
 def past_s() -> float:
     """The import as `make up` has it: on a thread, of a process that scans nothing yet."""
-    with served() as server, migrated(server, "past") as database:
+    with a_database() as database, ThreadPoolExecutor(1) as thread:
         store = ScannerStore(database, lambda session: None)
-        with ThreadPoolExecutor(1) as thread:
-            began = time.perf_counter()
-            thread.submit(chosen.made, [chosen.SIM], PAST_LISTINGS, store, now_utc).result()
-            return time.perf_counter() - began
+        made = partial(chosen.made, [chosen.SIM], PAST_LISTINGS, store, now_utc)
+        return seconds_of(lambda: thread.submit(made).result())
 
 
 def wci_s(database: Database) -> float:
@@ -313,14 +312,8 @@ def wci_s(database: Database) -> float:
         session.execute(text("set local statement_timeout = '300s'"))
         session.execute(_WARNINGS, {"n": WARNINGS, "first": first})
         session.execute(_OUTCOMES, {"n": OUTCOMES, "first": first})
-    began = time.perf_counter()
     with database.read() as session:
-        statistics.wci_of(statistics.wci_rows(session), now_utc())
-    return time.perf_counter() - began
-
-
-def _url(database: Database) -> str:
-    return database.engine.url.render_as_string(hide_password=False)
+        return seconds_of(lambda: statistics.wci_of(statistics.wci_rows(session), now_utc()))
 
 
 def main() -> None:
@@ -332,33 +325,25 @@ def main() -> None:
             where.database_url, bounds=Bounds(pool_size=10, trust_s=5), synchronous_commit=False
         )
         try:
-            with cpu("books: from the venue's answer to a queryable row"):
-                rate, batches = asyncio.run(books(database, minute))
-            print(f"    {rate:,.0f} a second")
-            with cpu("ingest: measured rows to queryable rows, beside a bare COPY"):
-                rows = ingest(database, batches, minute)
-            print(
-                f"    {rows.stored:,.0f} rows a second into the series, {rows.shown:,.0f} shown as well, "
-                f"{rows.bare:,.0f} by a bare COPY"
-            )
+            rate, batches = asyncio.run(books(database, minute))
+            rows = ingest(database, batches, minute)
+            print(f"{rate:,.0f} books a second; rows {rows}", flush=True)
             found |= {
-                "ingest_ratio": round(rows.stored / rows.bare, 3),
-                "shown_ratio": round(rows.shown / rows.bare, 3),
+                "ingest_ratio": round(rows["stored"] / rows["bare"], 3),
+                "shown_ratio": round(rows["shown"] / rows["bare"], 3),
                 "books_per_s": round(rate),
+                **(scan(database, minutes) if minutes else {}),
+                **http(where, database),
+                "past_s": round(past_s(), 2),
+                "wci_s": round(wci_s(database), 3),
             }
-            if minutes:
-                with cpu(f"scan: {WARM_UP} minutes to warm up and {minutes}"):
-                    found |= scan(database, minutes)
-            with cpu("board, search and research over HTTP"):
-                found |= http(where, database)
-            with cpu(f"past: {PAST_LISTINGS} pairs for 90 days"):
-                found["past_s"] = round(past_s(), 2)
-            with cpu(f"wci: {WARNINGS:,} warnings and {OUTCOMES:,} outcomes"):
-                found["wci_s"] = round(wci_s(database), 3)
         finally:
             database.close()
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        serve(int(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        main()

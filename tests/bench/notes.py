@@ -10,7 +10,6 @@ The last line is one JSON object.
 """
 
 import json
-import os
 import statistics
 import time
 from collections.abc import Sequence
@@ -30,10 +29,8 @@ from core.kg.notes.rendering import note_text
 from core.kg.rules.facts import NoteTier
 from core.mandate.chain.reader import VaultReader
 from core.targets.rules import TargetLimits
-from tests.bench import bare
-from tests.bench.alternating import p99_ratio
-from tests.bench.api import Place, place
-from tests.bench.market_http import caller
+from tests.bench.load import caller, p99_ratio
+from tests.bench.place import HEAP, migrated, product, served, twin, url_of, vacuum
 from tests.vaults import faults_of, newer_yaml_faults_of
 
 TOKENS, RENDERED, ROUNDS = 6_000, 1_000, 5
@@ -81,8 +78,7 @@ def fill(database: Database) -> None:
     with database.write() as session:
         for statement in _ROWS.split(";\n"):
             session.execute(text(statement), {"n": TOKENS} if ":n" in statement else {})
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("vacuum analyze"))
+    vacuum(database)
 
 
 def notes_per_s(database: Database, now: datetime) -> float:
@@ -101,18 +97,10 @@ def notes_per_s(database: Database, now: datetime) -> float:
     return round(statistics.median(rates), 1)
 
 
-def ratio(where: Place, tokens: Sequence[str], calls: int) -> float:
+def ratio(bare_port: int, port: int, tokens: Sequence[str], calls: int) -> float:
     """The bare route's call and a note's in turn."""
-    bare_one, product = caller(where.bare_port), caller(where.product_port)
-    paths = cycle([f"/kg/{one}.md" for one in tokens])
-
-    def select() -> None:
-        assert bare_one(bare.PATH)
-
-    def note() -> None:
-        assert product(next(paths))
-
-    return p99_ratio(select, note, calls)
+    bare, ours, paths = caller(bare_port), caller(port), cycle(f"/kg/{one}.md" for one in tokens)
+    return p99_ratio(lambda: bare("/bare"), lambda: ours(next(paths)), calls)
 
 
 def exported(database: Database, now: datetime) -> dict[str, Any]:
@@ -140,22 +128,16 @@ def exported(database: Database, now: datetime) -> dict[str, Any]:
 
 
 def figures() -> dict[str, Any]:
-    os.environ["NOTES_PER_ADDRESS_PER_MINUTE"] = "1000000"
     now = datetime.now(UTC)
-    with place() as where:
-        where.post(
-            "/auth/agent/connect", {"agent_name": "bench"}
-        )  # the row that the bare route reads
-        database = Database(where.database_url)
-        try:
-            fill(database)
-            found: dict[str, Any] = {"notes_per_s": notes_per_s(database, now)}
-            found |= exported(database, now)
-            tokens = [f"T{n}" for n in range(1, READ_IN_TURN + 1)]
-            found["note_p99_ratio"] = ratio(where, tokens, READ_CALLS)
-            found["note_kept_p99_ratio"] = ratio(where, tokens[:KEPT], KEPT_CALLS)
-        finally:
-            database.close()
+    with served() as server, migrated(server) as database:
+        fill(database)
+        found: dict[str, Any] = {"notes_per_s": notes_per_s(database, now)}
+        found |= exported(database, now)
+        url, tokens = url_of(database), [f"T{n}" for n in range(1, READ_IN_TURN + 1)]
+        with product(url, {"NOTES_PER_ADDRESS_PER_MINUTE": HEAP}) as where, twin(url) as (bare, _):
+            where.agents(1)  # the row that the bare route reads
+            found["note_p99_ratio"] = ratio(bare, where.port, tokens, READ_CALLS)
+            found["note_kept_p99_ratio"] = ratio(bare, where.port, tokens[:KEPT], KEPT_CALLS)
     return found
 
 

@@ -4,22 +4,18 @@
                   answers a request
     alternating   the same behind one URL whose two backends, three blocks apart, take turns
 
-A block every 2 s. With `BEFORE=<a checkout of an older commit>` its keeper runs first, on the same chain, and its figures
-have the suffix `_before`; -1: it did not stop them all within WITHIN_BLOCKS.
+A block every 2 s. -1: not all were stopped within WITHIN_BLOCKS.
 """
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from core.mandate.venues import test_venue
-from tests.bench.indexer import until
 from tests.bench.keeper_world import AT_THE_FLOOR, BLOCK_S, World, p99, world
-from tests.integration.chain_fixtures import ROOT
+from tests.bench.place import until
 from tests.integration.chaos.server import Server
 from tests.integration.rented import Pick, Rented
 from tests.personas import OPERATOR
@@ -44,15 +40,13 @@ def rented(port: int, urls: Sequence[Sequence[int]], pick: Pick) -> Iterator[lis
             server.stop()
 
 
-def waits(where: World, code: Path, urls: list[str]) -> list[int] | None:
-    """Blocks from the one in which the price fell to each stop; None: not all were stopped in
-    time. `code`: whose keeper runs.
-    """
+def waits(where: World, urls: list[str]) -> list[int] | None:
+    """Blocks from the one in which the price fell to each stop; None: not all were stopped in time."""
     owner, agent = where.accounts()
     venue = where.new_venue()
     first = STOPS * len(where.venues)
     vaults = [where.new_vault(first + n, owner, agent, position=True) for n in range(STOPS)]
-    process = where.start_keeper(urls, code)
+    process = where.start_keeper(urls)
     until(lambda: where.judged() >= STOPS)
     where.chain.rpc.call("evm_setIntervalMining", [BLOCK_S])
     fell = where.chain.succeed(OPERATOR, venue, test_venue.set_price(AT_THE_FLOOR))
@@ -65,23 +59,18 @@ def waits(where: World, code: Path, urls: list[str]) -> list[int] | None:
 
 
 def rows() -> dict[str, int]:
-    """The figures, and those of the code at BEFORE."""
-    before, found = os.environ.get("BEFORE"), dict[str, int]()
-    runs = [(ROOT, "")] if before is None else [(Path(before), "_before"), (ROOT, "")]
-    for code, suffix in runs:
-        for name, urls, pick in (
-            ("balanced", BALANCED, Pick.RANDOM),
-            ("alternating", ALTERNATING, Pick.ALTERNATING),
+    found = dict[str, int]()
+    for name, urls, pick in (
+        ("balanced", BALANCED, Pick.RANDOM),
+        ("alternating", ALTERNATING, Pick.ALTERNATING),
+    ):
+        with (
+            world() as where,
+            rented(urlsplit(where.chain.anvil.url).port or 0, urls, pick) as urls_,
         ):
-            with (
-                world() as where,
-                rented(urlsplit(where.chain.anvil.url).port or 0, urls, pick) as served,
-            ):
-                waited = waits(where, code, served)
-            found[f"stop_p99_blocks_{name}{suffix}"] = -1 if waited is None else p99(waited)
-            print(
-                f"{name}{suffix}: stopped {waited and sorted(set(waited))} blocks later", flush=True
-            )
+            waited = waits(where, urls_)
+        found[f"stop_p99_blocks_{name}"] = -1 if waited is None else p99(waited)
+        print(f"{name}: stopped {waited and sorted(set(waited))} blocks later", flush=True)
     return found
 
 

@@ -7,19 +7,14 @@ world), or the bound where the code has one. What is wide does not compress: tha
 """
 
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, Final
 
 import psycopg
 from psycopg import sql
 
-from core.db import embedded, migrate
 from core.db.base import Base
 from core.db.metadata import import_tables
+from tests.bench.place import a_database, url_of
 
 FEW, MANY = 500, 2_500
 TEXT, JSON, BYTES = 14, 60, 32
@@ -76,7 +71,6 @@ WIDTHS: Final[dict[tuple[str, str], int]] = {
     ("vault_payment", "resource"): 80,
     ("warning_event", "evidence"): 160,
     ("warning_standing", "evidence"): 160,
-    ("wci_daily", "figures"): 4_000,
     ("x402_payment", "resource"): 80,
 }
 COLUMNS = """
@@ -105,25 +99,14 @@ OTHERS: Final = {
 EPOCH = "timestamptz '2026-11-26 00:00Z'"
 
 
-@contextmanager
-def scratch() -> Iterator[str]:
-    """An empty, migrated database without checks, whose triggers and foreign keys sleep."""
-    folder = Path(mkdtemp(prefix="bench-"))
-    folder.chmod(0o755)
-    server = embedded.start(folder / "postgres")
-    try:
-        migrate.upgrade(server.url)
-        yield server.url.replace("+psycopg", "")
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def measured() -> dict[str, float]:
     """Bytes a row, by table, of every table of the contexts."""
     import_tables()
     names = sorted(Base.metadata.tables)
-    with scratch() as url, psycopg.connect(url, autocommit=True) as connection:
+    with (
+        a_database() as database,
+        psycopg.connect(url_of(database).replace("+psycopg", ""), autocommit=True) as connection,
+    ):
         connection.execute("set session_replication_role = replica")
         connection.execute("set timezone = 'UTC'")
         for table, name in connection.execute(CHECKS).fetchall():

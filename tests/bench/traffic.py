@@ -14,6 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.bench.load import Wire, request
+
 ANSWER_S = 30.0
 UNANSWERED_S = 15.0
 PAUSE_S = 0.1
@@ -101,9 +103,7 @@ class Traffic:
         self._most, self._is_patient = most_in_flight, is_patient
         self._calls, self._weights = list(calls), [one.weight for one in calls]
         self._draw = random.Random(seed)
-        self._idle: dict[
-            tuple[int, str], list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
-        ] = defaultdict(list)
+        self._idle: dict[tuple[int, str], list[Wire]] = defaultdict(list)
         self._turn = 0
         self.is_over = False
         self.in_flight = 0
@@ -135,8 +135,8 @@ class Traffic:
 
     def close(self) -> None:
         for connections in self._idle.values():
-            for _, writer in connections:
-                writer.close()
+            for wire in connections:
+                wire.close()
         self._idle.clear()
 
     async def _ask(self, call: Call, due: float) -> None:
@@ -177,46 +177,22 @@ class Traffic:
 
     async def _once(self, port: int, address: str, text: bytes) -> tuple[int, bytes]:
         idle = self._idle[port, address]
-        while idle and idle[-1][0].at_eof():  # closed there, since it rested too long
-            idle.pop()[1].close()
-        if idle:
-            reader, writer = idle.pop()
-        else:
-            source = (address, 0)
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=source)
-        try:
-            writer.write(text)
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            status, length = int(head[9:12]), _length(head)
-            body = b"" if status in (204, 304) else await reader.readexactly(length)
-        except BaseException:
-            writer.close()
-            raise
-        if b"\r\nconnection: close" in head:
-            writer.close()
-        else:
-            idle.append((reader, writer))
-        return status, body
-
-
-def _length(head: bytes) -> int:
-    at = head.find(b"\r\ncontent-length:")
-    return 0 if at < 0 else int(head[at + 17 : head.index(b"\r", at + 17)])
+        while idle and idle[-1].is_over:  # closed there, since it rested too long
+            idle.pop().close()
+        wire = idle.pop() if idle else await Wire.to(port, address)
+        answer = await wire.ask(text)
+        if not wire.is_over:
+            idle.append(wire)
+        return answer
 
 
 def get(path: str, **headers: str) -> bytes:
-    return _head("GET", path, headers).encode() + b"\r\n"
+    return request("GET", path, _named(headers)).encode()
 
 
 def post(path: str, body: object, **headers: str) -> bytes:
-    text = json.dumps(body).encode()
-    head = (
-        _head("POST", path, headers)
-        + f"content-type: application/json\r\ncontent-length: {len(text)}\r\n\r\n"
-    )
-    return head.encode() + text
+    return request("POST", path, _named(headers), body).encode()
 
 
-def _head(method: str, path: str, headers: dict[str, str]) -> str:
-    lines = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-    return "\r\n".join([f"{method} {path} HTTP/1.1", "host: 127.0.0.1", *lines, ""])
+def _named(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}

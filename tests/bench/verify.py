@@ -2,8 +2,8 @@
 of the bench's own.
 
 One vault, its agent's batches of 100 buys, the real indexer into a real database, the export that
-the API serves, and then the command as a stranger runs it, in a process of its own. Beside it, as a
-bound: the same receipts fetched and thrown away. The last line is one JSON object.
+the API serves, and then the command as a stranger runs it, in a process of its own. The last line is
+one JSON object.
 """
 
 import json
@@ -21,14 +21,12 @@ from typing import Any
 
 import structlog
 
-from core.chain.nodes import Nodes
-from core.db import embedded, migrate
-from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate import record as mandate_record
 from core.mandate.chain.calldata import VaultCall, execute_batch
 from core.mandate.queries import find_mandate
 from core.mandate.venues import test_venue
+from tests.bench.place import a_database, url_of
 from tests.bench.workload import FINAL_AFTER
 from tests.integration.chain_fixtures import ROOT, USDC, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
@@ -53,19 +51,15 @@ FRAME = 3  # rows beside the actions: signed, created, funded
 
 
 @contextmanager
-def following(folder: Path) -> Iterator[Follower]:
-    anvil = start_anvil()
-    server = embedded.start(folder / "postgres")
-    migrate.upgrade(server.url)
-    database, leadership = Database(server.url), Leadership(server.url, "indexer", "bench")
-    leadership.try_take(datetime.now(UTC))
-    try:
-        yield Follower(deploy_contracts(anvil), database, leadership)
-    finally:
-        leadership.release()
-        database.close()
-        server.stop()
-        anvil.stop()
+def following() -> Iterator[Follower]:
+    with a_database() as database:
+        anvil, leadership = start_anvil(), Leadership(url_of(database), "indexer", "bench")
+        leadership.try_take(datetime.now(UTC))
+        try:
+            yield Follower(deploy_contracts(anvil), database, leadership)
+        finally:
+            leadership.release()
+            anvil.stop()
 
 
 def work(follower: Follower, rows: int) -> Issued:
@@ -133,32 +127,17 @@ def checked(path: Path, url: str, factory: str) -> dict[str, Any]:
     return figures | {"peak_mb": peak_kb // 1024}
 
 
-def bare_receipts(path: Path, url: str) -> float:
-    """Seconds to fetch every receipt of the record and look at none."""
-    with path.open() as lines:
-        hashes = {json.loads(line).get("body", {}).get("tx_hash") for line in lines} - {None}
-    wanted, rpc = sorted(hashes), Nodes([url], answer_s=60, deadline_s=90, calls_per_s=1e6)
-    began = time.monotonic()
-    for start in range(0, len(wanted), 32):
-        rpc.batch(
-            [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted[start : start + 32]]
-        )
-    rpc.close()
-    return time.monotonic() - began
-
-
 def main(rows: int) -> None:
     structlog.configure(
         processors=[structlog.processors.JSONRenderer()],
         logger_factory=structlog.ReturnLoggerFactory(),
     )
-    with TemporaryDirectory() as name, following(Path(name)) as follower:
+    with TemporaryDirectory() as name, following() as follower:
         path, url = Path(name) / "record.ndjson", follower.deployed.anvil.url
         began = time.monotonic()
         mandate = work(follower, rows)
         print(f"{rows} rows made and followed in {time.monotonic() - began:.0f} s", flush=True)
         exported_s = export(follower, mandate, path)
-        bare_s = bare_receipts(path, url)
         figures = checked(path, url, follower.deployed.contracts["factory"])
     assert figures["rows"] == rows
     print(
@@ -166,14 +145,12 @@ def main(rows: int) -> None:
         f"HTTP requests in {figures['seconds']} s (bound for {ROWS} rows: {MOST_S} s) and "
         f"{figures['peak_mb']} MB at most (bound: {MOST_MB} MB)"
     )
-    print(f"the receipts alone, looked at by nobody: {bare_s:.1f} s")
     result = {
         "verify_rows": rows,
         "verify_s": figures["seconds"],
         "verify_calls": figures["http_requests"],
         "verify_rpc_calls": figures["rpc_calls"],
         "verify_peak_mb": figures["peak_mb"],
-        "bare_receipts_s": round(bare_s, 2),
         "export_s": round(exported_s, 2),
     }
     print(json.dumps(result))

@@ -113,7 +113,7 @@ def test_transaction__replaced_in_the_wallet__is_said(
     expect(card).to_have_attribute("data-phase", "sent")
     _send_another(place)
     expect(card).to_have_attribute("data-phase", "replaced", timeout=60_000)
-    expect(card).to_contain_text("Your wallet replaced or cancelled it")
+    expect(card).to_contain_text("it was sped up or cancelled in your wallet")
 
 
 def test_node_of_the_wallet__down__says_so_and_loses_nothing(

@@ -54,13 +54,16 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if source.is_dir():
             shutil.copytree(source, root / copied, ignore=shutil.ignore_patterns("__pycache__"))
         else:
+            (root / copied).parent.mkdir(exist_ok=True)
             shutil.copy(source, root / copied)
+    (root / "api" / "client" / "operations.py").unlink(missing_ok=True)  # as a fresh clone is
     uv = (sys.executable, "-m", "uv")
     ran(*uv, "venv", "--quiet", "--python", sys.executable, "packages", cwd=root)
     ran(
         *uv, "pip", "install", "--quiet", "--require-hashes", "--python", PYTHON,
         "--requirement", "requirements-run.lock", cwd=root,
     )  # fmt: skip
+    ran(PYTHON, "-m", "scripts.export_client", cwd=root)
     ran(PYTHON, "-m", "compileall", "-q", "core", "indexer", "keeper", "api", "scripts", cwd=root)
     for file in root.glob("[a-z]*"):
         if file.name != "packages":

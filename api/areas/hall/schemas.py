@@ -96,7 +96,7 @@ class HallRow(AnswerBody):
     floor_stops: int
     self_stops: int
     violations: int
-    operator_stake_usdc: None
+    operator_stake_usdc: str | None = Field(description="always null, as the reason says")
     operator_stake_reason: str
     self_reported: HallSelfReported
     simulated: Literal[True] | None = Field(

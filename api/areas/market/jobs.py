@@ -33,7 +33,6 @@ from core.market import (
     usual,
     watch,
 )
-from core.market.hour_looks import HourLooks
 from core.market.ledger import writer as warnings
 from core.market.ledger.writer import NewWarning, StandingWarning
 from core.market.parts import MarketRetention
@@ -65,14 +64,13 @@ MOST_BATCHES: Final = 25  # of a run; the next run goes on
 @dataclass
 class MarketHeld:
     """What jobs of one process keep between their runs: usual figures until a bucket is taken, here or
-    by another worker, and the looks of the last hour.
+    by another worker.
     """
 
     known: Mapping[int, UsualFigures] = field(default_factory=dict)
     known_at: datetime = LONG_AGO
     makers: Mapping[int, MakerUsual] = field(default_factory=dict)
     makers_at: datetime = LONG_AGO
-    looks: HourLooks = field(default_factory=HourLooks)
     taken: datetime | None = None  # the bucket that was taken last
 
 
@@ -133,7 +131,7 @@ def warn(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
     with place.database.read() as session:
         if now - held.known_at >= KEPT_FOR:
             held.known, held.known_at = usual.known(session, now), now
-        told, seen = identity.told(session), watch.seen(session, held.looks, now)
+        told, seen = identity.told(session), watch.seen(session, now)
     found = watch.facts(identity.graph_of(told), held.known, seen, now)
     raised, cleared = watch.changes(found, seen.standing)
     done = {"issued": 0, "reopened": 0, "cleared": 0}
@@ -143,7 +141,7 @@ def warn(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
         with place.database.write() as session:
             written = asdict(warnings.write(session, new, over))
         done = {name: count + written[name] for name, count in done.items()}
-    return done | {"looks": held.looks.rows_read}
+    return done
 
 
 def publish(place: JobPlace, now: datetime) -> Mapping[str, Any]:

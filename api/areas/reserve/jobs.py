@@ -13,7 +13,7 @@ Laws
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from core.audit.rules import Fault, FindingKind
 from core.blocks import queries as blocks
 from core.blocks.queries import TIP
 from core.errors import OutsideError
-from core.hexes import bytes_of
 from core.jobs.rules import ATTENTION
 from core.jobs.schedule import JobSkippedError
 from core.reserve import queries
@@ -132,13 +131,13 @@ def _end(place: JobPlace, look: _Compared, now: datetime, *, are_totals_wrong: b
     """What was compared need not be again, unless it differs; wrong totals are corrected."""
     with place.database.write() as session:
         forget(session, look.compared, look.odd)
-        queries.note_compared(session, look.chain_id, look.compared.last)
         fold_totals(session, MOVES_A_LOOK)
-        if look.right is None:
-            return
-        if are_totals_wrong:
-            correct_totals(session, look.chain_id, look.running, look.right)
-        queries.note_audit(session, look.chain_id, look.block, now)
+        done: dict[str, Any] = {"compared_account_id": look.compared.last}
+        if look.right is not None:
+            done |= {"audited_number": look.block, "audited_at": now}
+            if are_totals_wrong:
+                correct_totals(session, look.chain_id, look.running, look.right)
+        queries.note_reading(session, look.chain_id, done)
 
 
 def _keep(
@@ -159,14 +158,9 @@ def _keep(
             {
                 "chain_id": chain_id,
                 "number": record.block,
-                "block_hash": bytes_of(record.block_hash),
+                "block_hash": record.block_hash,
                 "at": record.at,
-                "reserve_e6": contract.reserve_e6,
-                "locked_e6": contract.locked_e6,
-                "locked_until_ns": contract.locked_until_ns,
-                "supply": contract.supply,
-                "owed_e6": contract.owed_e6,
-                "usdc_e6": contract.usdc_e6,
+                **asdict(contract),
                 "is_reconciled": not found,
                 "read_at": now,
             }

@@ -24,7 +24,6 @@ from core.jobs.each import did_of, isolated
 from core.keeper import requests as outbox
 from core.keeper.rules import ENDS_OF_REQUEST, IntentState
 from core.sponsored import queries, sending
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import (
     REQUESTS_A_BUY,
     SEND_MARGIN_S,
@@ -32,6 +31,7 @@ from core.sponsored.rules import (
     Heights,
     part_to_send,
 )
+from core.sponsored.tables import SponsoredBuy
 
 EVERY_S: Final = 5
 LIMIT_S: Final = 120
@@ -65,16 +65,14 @@ def _left(place: JobPlace, after: int) -> Iterator[tuple[SponsoredBuy, BuyPart]]
             states = outbox.states_of(session, keys) if keys else {}
         for (buy, part), key in zip(wanted, keys, strict=True):
             last_one = states.get(key)
-            if last_one is not None and _may_be_sent_again(last_one.state, part):
+            if last_one is None or last_one.state not in ENDS_OF_REQUEST:
+                continue
+            # of both transfers only what was done, and then orphaned
+            if part is BuyPart.PURCHASE or last_one.state == IntentState.DONE:
                 yield buy, part
         if len(page) < A_PAGE:
             return
         last = page[-1].buy.id
-
-
-def _may_be_sent_again(state: str, part: BuyPart) -> bool:
-    """Of both transfers only what was done, and then orphaned."""
-    return state in ENDS_OF_REQUEST and (part is BuyPart.PURCHASE or state == IntentState.DONE)
 
 
 def _again(place: JobPlace, buy: SponsoredBuy, part: BuyPart, now: datetime) -> bool:

@@ -8,7 +8,7 @@ from api.kernel.fields import WHOLE, Flag
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.shared.board_row import Figure, LetterWord
-from core.market.rules.gpa import MOST_PERCENT, WATCHLIST_PERCENT
+from core.market.board_views import MOST_PERCENT, WATCHLIST_PERCENT
 
 DEFAULT_GAPS, MOST_GAPS = 50, 200
 MOST_WATCHED = 500
@@ -62,7 +62,7 @@ class StatsSummary(AnswerBody):
     computed_at: str | None
     grade_version: str
     wci_definition_version: str
-    data_source: list[str] = Field(description="live, replay, simulated")
+    data_source: list[str] = Field(description="live, simulated")
     simulated: Literal[True] | None = None
 
 

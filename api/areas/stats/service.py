@@ -26,7 +26,7 @@ from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
 from api.shared.board_row import as_letter, exchange_code, simulated
 from api.shared.tiers import require_tier
-from core.market import board_views, gap_views
+from core.market import board_views, gaps
 from core.market.rules.grade import GRADE_VERSION
 from core.market.rules.wci import VERSION
 from core.market.scan_tables import MarketGap, MarketVenueState
@@ -67,13 +67,13 @@ def watchlist(call: ReadCall, caller: Nobody, command: WatchlistQuery) -> Answer
 
 
 def arbitrage(call: ReadCall, caller: Nobody, command: GapsQuery) -> Answer[ArbSnapshotBody]:
-    found = gap_views.gaps(call.db, is_actionable=command.actionable, limit=command.limit)
+    found = gaps.current(call.db, is_actionable=command.actionable, limit=command.limit)
     return Answer(ArbSnapshotBody(gaps=[_gap(one) for one in found], **_simulated(call)))
 
 
 def reel(call: ReadCall, caller: Nobody, command: ReelQuery) -> Answer[ArbReel]:
     page = page_of(call, "stats.arb_reel", command)
-    found = gap_views.reel(call.db, page.before, page.limit + 1)
+    found = gaps.reel(call.db, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda one: one.id)
     changes = [
         ReelChange(
@@ -118,7 +118,7 @@ def arbitrage_pro(
             actionable=one.is_actionable,
             observed_at=instant_text(one.observed_at),
         )
-        for one in gap_views.spreads(call.db, command.limit)
+        for one in gaps.spreads(call.db, command.limit)
     ]
     return Answer(ArbSnapshotPro(spreads=spreads, **_simulated(call)))
 

@@ -173,7 +173,7 @@ class IdentityNode(AnswerBody):
 class IdentityEdge(AnswerBody):
     one: str
     other: str
-    exchanges: list[str] = Field(description="who lists both; none: curated")
+    exchanges: list[str] = Field(description="who lists both")
     weak: bool = Field(description="one exchange alone says so")
     refused: bool = Field(description="weak, and would have joined what others stand behind")
 

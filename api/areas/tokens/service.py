@@ -40,7 +40,7 @@ from api.shared.board_row import (
     symbol_prefix,
     transfer_word,
 )
-from core.market import board_views, gap_views, research_views
+from core.market import board_views, gaps, research_views
 from core.market.rules.grade import WEIGHTS
 from core.market.rules.identity import shown_address
 from core.market.rules.research import middle_slip
@@ -87,7 +87,7 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
     venues = board_views.venues_of(call.db, state.asset_id, MOST_VENUES)
     listing, *beside = (BoardRow(**row) for row in rows_of(call, [own, *venues]))
     networks = board_views.networks_of(call.db, state.asset_id, MOST_NETWORKS)
-    gaps = gap_views.gaps_of(call.db, state.asset_id, MOST_GAPS)
+    found_gaps = gaps.current(call.db, asset_id=state.asset_id, limit=MOST_GAPS)
     return Answer(
         TokenDetail(
             listing=listing,
@@ -97,7 +97,7 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
             venues=beside,
             networks=[_network(one) for one in networks],
             warnings=[open_warning(one) for one in standing],
-            gaps=[_gap(one) for one in gaps],
+            gaps=[_gap(one) for one in found_gaps],
             listed_since=instant_text(state.first_seen_at),
             **simulated(state.is_simulated),
         )

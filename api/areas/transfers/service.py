@@ -17,7 +17,7 @@ from core.hexes import hex_of
 from core.identity import policies
 from core.identity import queries as identity
 from core.money import usdc_text
-from core.quarantine.readings import Reading
+from core.quarantine.rules import Reading
 from core.times import instant_text, instant_text_or_none, whole_second
 from core.transfers import queries as repository
 from core.transfers import reports as transfer_reports

@@ -22,7 +22,7 @@ from typing import Final
 from eth_utils.crypto import keccak
 
 from api.client.verify.findings import Report, UncheckedError
-from api.client.verify.node import Block, Node
+from api.client.verify.node import Node
 from api.client.verify.reading import RecordFile
 from core.anchors.chain import ANCHORED, newest_posted, post_of
 from core.anchors.rules import (
@@ -89,11 +89,8 @@ def _check_lines(record: RecordFile, report: Report) -> None:
                 f"here it has {hashes.get(line.seq)}",
             )
         if not _is_proven(public_id, line):
-            report.say(
-                "anchor.proof",
-                line.seq or None,
-                f"epoch {line.post.epoch}: the proof does not give the root {line.post.root}",
-            )
+            text = f"epoch {line.post.epoch}: the proof does not give the root {line.post.root}"
+            report.say("anchor.proof", line.seq or None, text)
         before = line
 
 
@@ -104,11 +101,8 @@ def _check_order(before: AnchorLine, line: AnchorLine, report: Report) -> None:
     elif epoch == before.post.epoch + 1 and line.post.root_before != before.post.root:
         report.say("anchor.post", None, f"epoch {epoch} is on top of another root")
     if line.seq < before.seq:
-        report.say(
-            "anchor.order",
-            line.seq or None,
-            f"epoch {epoch} holds {line.seq} rows, the one before {before.seq}",
-        )
+        text = f"epoch {epoch} holds {line.seq} rows, the one before {before.seq}"
+        report.say("anchor.order", line.seq or None, text)
 
 
 def _is_proven(public_id: str, line: AnchorLine) -> bool:
@@ -154,17 +148,25 @@ class _Contract:
 
     def posted(self) -> _Posted:
         """Errors: UncheckedError."""
-        last = self._last_block()
+        as_of, node = self._record.as_of, self._node
+        number = int(as_of["block_number"]) if as_of is not None else node.newest()
+        last = node.blocks([number]).get(number)
+        if last is None:
+            raise UncheckedError(PART, f"the node has no block {number}")
+        # the first block after the hour from which posts are owed, never the block that a line names:
+        # lines that name later ones hid every post, and the node was blamed for it
+        owed = self._first_owed()
+        first = last.number if owed is None else node.first_after(epoch_end_s(owed), last.number)
         wanted = {"address": self._anchor, "topics": [ANCHORED]}
-        logs = list(self._node.logs(PART, wanted, self._first_height(last), last.number))
-        posts = self._node.ask(PART, lambda: [post_of(log) for log in logs])
-        newest, root = self._node.ask(
-            PART, lambda: newest_posted(self._node.reader.rpc, self._anchor, last.hash)
+        logs = list(node.logs(PART, wanted, first, last.number))
+        posts = node.ask(PART, lambda: [post_of(log) for log in logs])
+        newest, root = node.ask(
+            PART, lambda: newest_posted(node.reader.rpc, self._anchor, last.hash)
         )
         self._require_links(posts, newest, hex_of(root))
         times = self._times(posts)
         until_s, rows = last.at, self._record.rows
-        if self._record.as_of is None and rows:
+        if as_of is None and rows:
             until_s = int(rows[-1].created_at.timestamp())
         by_epoch, is_begun = {post.epoch: post for post in posts}, root != START
         return _Posted(by_epoch, newest, is_begun, times, last.number, last.at, until_s)
@@ -180,15 +182,6 @@ class _Contract:
                 )
         return {height: block.at for height, block in blocks.items()}
 
-    def _first_height(self, last: Block) -> int:
-        """The first block after the hour from which posts are owed. Never the block that a line
-        names: lines that name later ones hid every post, and the node was blamed for it.
-        """
-        owed = self._first_owed()
-        return (
-            last.number if owed is None else self._node.first_after(epoch_end_s(owed), last.number)
-        )
-
     def _first_owed(self) -> int | None:
         """The epoch of the first line; without any, of the oldest row. None: of a file with neither."""
         rows = self._record.rows
@@ -198,14 +191,6 @@ class _Contract:
         oldest = _oldest_epoch(rows)
         # no record has a line of an earlier hour, unless a stolen key posted those between
         return max(min(epochs, default=oldest), oldest - 1 - MOST_HOURS)
-
-    def _last_block(self) -> Block:
-        as_of = self._record.as_of
-        number = int(as_of["block_number"]) if as_of is not None else self._node.newest()
-        block = self._node.blocks([number]).get(number)
-        if block is None:
-            raise UncheckedError(PART, f"the node has no block {number}")
-        return block
 
     def _require_links(self, posts: Sequence[EpochPost], newest: int, root: str) -> None:
         """A log that the node holds back breaks the links; all of them, the contract's own word."""
@@ -340,9 +325,8 @@ def _check_epochs(
         report.say("anchor.left_out", None, f"epochs {one} to {end} have no anchor here")
     for before, after in pairwise(epochs):
         if after != before + 1 and not disowned & {before, after}:
-            report.say(
-                "anchor.missing_epoch", None, f"after epoch {before} the contract has {after}"
-            )
+            text = f"after epoch {before} the contract has {after}"
+            report.say("anchor.missing_epoch", None, text)
     if epoch_end_s(posted.newest + 1) + LATE_S < posted.until_s:
         report.say(
             "anchor.missing_epoch",
@@ -419,9 +403,6 @@ def _oldest_epoch(rows: Sequence[LedgerRow]) -> int:
 
 def _runs(epochs: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Rising numbers as (first, last) of those that follow one another."""
-    start: int | None = None
-    for epoch, after in pairwise([*epochs, -1]):
-        start = epoch if start is None else start
-        if after != epoch + 1:
-            yield start, epoch
-            start = None
+    for _, run in groupby(enumerate(epochs), key=lambda pair: pair[1] - pair[0]):
+        numbers = [epoch for _, epoch in run]
+        yield numbers[0], numbers[-1]

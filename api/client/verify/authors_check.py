@@ -127,8 +127,13 @@ class AuthorsCheck:
         if by is ReportedBy.AGENT:
             return frozenset(self._agents(row) - {ZERO_ADDRESS})
         if by not in self._signers:
-            found = {self.subject.terms.owner} if by is ReportedBy.OWNER else self._keepers()
-            self._signers[by] = frozenset(found - {ZERO_ADDRESS})
+            owner, node = self.subject.terms.owner, self.node
+            found = (
+                owner
+                if by is ReportedBy.OWNER
+                else node.ask("the factory's keeper", node.reader.keeper)
+            )
+            self._signers[by] = frozenset({found} - {ZERO_ADDRESS})
         return self._signers[by]
 
     def _agents(self, row: LedgerRow) -> set[str]:
@@ -139,7 +144,7 @@ class AuthorsCheck:
         A row that was taken back later counts until it was: nobody knew.
         """
         found = {self.subject.terms.agent}
-        for at, agent in self._set_since:
+        for at, agent in self._set_by.values():
             if row.created_at - at > CLOCKS:
                 found = {agent}
             else:
@@ -154,13 +159,6 @@ class AuthorsCheck:
         fact = row.payload.get("agent_set")
         if row.block_hash is not None and isinstance(fact, Mapping):
             self._set_by[row.seq] = (row.created_at, str(fact.get("agent")))
-
-    @property
-    def _set_since(self) -> list[tuple[datetime, str]]:
-        return list(self._set_by.values())
-
-    def _keepers(self) -> set[str]:
-        return {self.node.ask("the factory's keeper", self.node.reader.keeper)}
 
     def tell(self) -> None:
         if self.signed:

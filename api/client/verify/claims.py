@@ -52,7 +52,10 @@ def compare_claims(
             continue
         word = chain_word(row, facts.get(row.tx_hash or "", NO_FACTS), vault)
         if word in SAYS:
-            report.tell(FalseClaim(row.seq, word.value, _text(row, SAYS[word])))
+            amount = usdc_text_or_none(row.amount_usdc_e6)
+            said = row.kind.value if amount is None else f"{row.kind.value} of {amount}"
+            text = f"the agent reports a {said} by {row.tx_hash}; {SAYS[word]}"
+            report.tell(FalseClaim(row.seq, word.value, text))
     if count := len(report.false_claims) + report.more_false_claims:
         report.remarks.append(
             f"the chain contradicts {count} of the agent's reports: the record says truly what was "
@@ -99,9 +102,3 @@ def newest_measure(rows: Iterable[LedgerRow]) -> dict[str, Any] | None:
                     "row": row.seq,
                 }
     return found
-
-
-def _text(row: LedgerRow, says: str) -> str:
-    amount = usdc_text_or_none(row.amount_usdc_e6)
-    said = row.kind.value if amount is None else f"{row.kind.value} of {amount}"
-    return f"the agent reports a {said} by {row.tx_hash}; {says}"

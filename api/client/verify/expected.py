@@ -7,12 +7,13 @@ who was agent or keeper at a log is followed here from the logs alone.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from api.client.verify.findings import UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.terms_check import RecordSubject
-from core.canonical import canonical_plain
+from core.canonical import canonical_json, canonical_plain
 from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.blocks import RawLog
 from core.mandate.chain.decode import decode_log
@@ -156,9 +157,9 @@ def _sharing(row: NewRow, said: LedgerRow | None) -> NewRow:
     """The record's own row where it says all of this one; else this one, with the record's objects
     where they say the same.
     """
-    if said is None or not _is_same_json(said.payload, row.payload):
+    if said is None or not has_payload(said, row.payload):
         return row
-    if _says(said) == _says(row):
+    if says(said) == says(row):
         return said
     return replace(
         row,
@@ -169,29 +170,25 @@ def _sharing(row: NewRow, said: LedgerRow | None) -> NewRow:
     )
 
 
-def _is_same_json(said: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+def has_payload(said: NewRow, given: Mapping[str, Any]) -> bool:
     """`said`: of a record's line, so that every value in it was looked at, and so in what equals it.
     The bytes tell in the end, since `==` calls 0 and false the same.
     """
-    return said == given and canonical_plain(said) == canonical_plain(given)
+    if said.payload == given:
+        return canonical_plain(said.payload) == canonical_plain(given)
+    return canonical_json(said.payload) == canonical_json(given)
 
 
-def _says(row: NewRow) -> tuple[object, ...]:
-    """What a log gives of a row, its payload apart: every field that a log's row has."""
-    return (
-        row.kind,
-        row.reported_by,
-        row.occurred_at,
-        row.base_key,
-        row.amount_usdc_e6,
-        row.cash_delta_usdc_e6,
-        row.chain_id,
-        row.tx_hash,
-        row.log_index,
-        row.block_number,
-        row.block_hash,
-        row.author,
-    )
+says = attrgetter(*(name for name in NewRow.__dataclass_fields__ if name != "payload"))
+
+
+def is_same_row(said: LedgerRow, wanted: NewRow) -> bool:
+    """Whether a row of the record says what its writer had to write."""
+    return says(said) == says(wanted) and has_payload(said, wanted.payload)
+
+
+def shown_row(row: NewRow) -> str:
+    return f"{', '.join(map(str, says(row)))}, {dict(row.payload)}"
 
 
 def _events(logs: Iterable[RawLog]) -> Iterable[tuple[RawLog, ev.ChainEvent]]:

@@ -98,11 +98,20 @@ class FlagsCheck:
         if row.kind not in TRADES:
             self._compare(row, [None])
             return
-        wanted = []
-        against = self._judgement(row, state)
+        wanted, against = [], self._judgement(row, state)
+        # what was judged: `why` was no part of it, and none of what it reads
+        action = ReportedAction(
+            kind=row.kind,
+            amount_usdc_e6=row.amount_usdc_e6,
+            tx_hash=row.tx_hash,
+            payload=told_payload(row),
+        )
+        # a ledger that lacks facts of the chain holds its cash against nobody: then a later row is of
+        # a block before the report
+        is_late = not self.subject.is_paper and self.on_chain.is_older_after(row)
         for now in self._times(row, against.outflows):
-            for is_short in self._may_be_short(row):
-                flag = judge(_action(row), replace(against, now=now, is_short=is_short))
+            for is_short in (False, True)[: 2 if is_late else 1]:
+                flag = judge(action, replace(against, now=now, is_short=is_short))
                 wanted.append(None if flag is None else flag.as_json())
         self._compare(row, wanted)
 
@@ -111,11 +120,8 @@ class FlagsCheck:
         said = [row.payload[VIOLATION]] if VIOLATION in row.payload else []
         given = [canonical_json([] if flag is None else [flag]) for flag in wanted]
         if canonical_json(said) not in given:
-            self.report.say(
-                "row.flag",
-                row.seq,
-                f"says it broke {_codes(*said)}, it broke {_codes(wanted[0])}",
-            )
+            text = f"says it broke {_codes(*said)}, it broke {_codes(wanted[0])}"
+            self.report.say("row.flag", row.seq, text)
 
     def _judgement(self, row: LedgerRow, state: MandateState) -> Judgement:
         vault = {state.vault_address.lower()} if state.vault_address else set[str]()
@@ -164,13 +170,6 @@ class FlagsCheck:
         if len(inside) > MOST_TIMES:
             raise UncheckedError("flags of reports", f"row {row.seq} may be of too many times")
         return [first, *inside, last]
-
-    def _may_be_short(self, row: LedgerRow) -> tuple[bool, ...]:
-        """A ledger that lacks facts of the chain holds its cash against nobody: then a later row is
-        of a block before the report.
-        """
-        is_late = not self.subject.is_paper and self.on_chain.is_older_after(row)
-        return (False, True) if is_late else (False,)
 
     def _unseen(self, row: LedgerRow, vault: str | None) -> None:
         """The flag of a report of a position that the chain does not bear out: a trade without a
@@ -224,16 +223,6 @@ class _ChainTimes:
 
 def _is_report(row: LedgerRow) -> bool:
     return row.reverses_id is None and row.base_key.startswith("report:")
-
-
-def _action(row: LedgerRow) -> ReportedAction:
-    """What was judged: `why` was no part of it, and none of what it reads."""
-    return ReportedAction(
-        kind=row.kind,
-        amount_usdc_e6=row.amount_usdc_e6,
-        tx_hash=row.tx_hash,
-        payload=told_payload(row),
-    )
 
 
 def _unflagged(row: LedgerRow) -> LedgerRow:

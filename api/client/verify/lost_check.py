@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from api.client.verify.findings import Report
 from api.client.verify.node import Node
-from core.chain.blocks import BlockHeader
 from core.mandate.rules.rows import LedgerRow
 
 
@@ -30,8 +29,16 @@ def check_lost(
     found = node.blocks_of(sorted({row.block_hash for row in rows if row.block_hash is not None}))
     unknown = [row for row in rows if row.block_hash not in found]
     for row in rows:
-        if row.block_hash in found:
-            _compare(row, found[row.block_hash], report)
+        if (block := found.get(row.block_hash or "")) is None:
+            continue
+        if block.number != row.block_number:
+            text = f"block {row.block_hash} has the height {block.number}"
+            report.say("row.place", row.seq, text)
+        if block.timestamp != row.occurred_at.timestamp():
+            report.say("row.time", row.seq, f"block {row.block_hash} is of another time")
+        if row.tx_hash not in block.transaction_hashes:
+            text = f"{row.tx_hash} is not in block {row.block_hash}"
+            report.say("row.transaction", row.seq, text)
     if unknown:
         seqs = [row.seq for row in unknown]
         report.unchecked.append(
@@ -42,12 +49,3 @@ def check_lost(
 
 def _shown(seqs: Sequence[int]) -> str:
     return ", ".join(map(str, seqs[:10])) + (", ..." if seqs[10:] else "")
-
-
-def _compare(row: LedgerRow, block: BlockHeader, report: Report) -> None:
-    if block.number != row.block_number:
-        report.say("row.place", row.seq, f"block {row.block_hash} has the height {block.number}")
-    if block.timestamp != row.occurred_at.timestamp():
-        report.say("row.time", row.seq, f"block {row.block_hash} is of another time")
-    if row.tx_hash not in block.transaction_hashes:
-        report.say("row.transaction", row.seq, f"{row.tx_hash} is not in block {row.block_hash}")

@@ -107,7 +107,10 @@ def main(
     Nothing of the service that wrote it is asked or trusted.
     """
     begun = time.monotonic()
-    _require_distinct(rpc)
+    if len(set(rpc)) < len(rpc):  # would check less than the reader thinks
+        raise typer.BadParameter(
+            "name each node once: a node agrees with itself", param_hint="--rpc"
+        )
     rpcs = [
         Nodes([url], answer_s=ANSWER_S, deadline_s=DEADLINE_S, calls_per_s=CALLS_PER_S)
         for url in rpc
@@ -128,7 +131,12 @@ def main(
         gc.disable()  # rows and logs stay to the end: to look at all of them again took a sixth of the time
         _verify(lines, rpcs, options, tell, report)
         gc.enable()
-    report.figures |= _cost(rpcs, begun)
+    stats = [one for rpc in rpcs for one in rpc.stats()]
+    report.figures |= {
+        "seconds": round(time.monotonic() - begun, 2),
+        "http_requests": sum(one.requests for one in stats),
+        "rpc_calls": sum(one.calls for one in stats),
+    }
     raise typer.Exit(_said(report, report.verdict.exit_code(strict=strict), as_json=as_json))
 
 
@@ -159,33 +167,12 @@ def _verify(
         report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
 
 
-def _require_distinct(rpc: list[str]) -> None:
-    """What would check less than the reader thinks. Errors: BadParameter."""
-    if len(set(rpc)) < len(rpc):
-        raise typer.BadParameter(
-            "name each node once: a node agrees with itself", param_hint="--rpc"
-        )
-
-
 def _address(text: str | None, option: str) -> str | None:
-    return None if text is None else named_address(text, option)
-
-
-def named_address(text: str, option: str) -> str:
     """Errors: BadParameter, which ends the command with exit code 2."""
     try:
-        return read_account(text)
+        return None if text is None else read_account(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
-
-
-def _cost(rpcs: Sequence[Nodes], begun: float) -> dict[str, float | int]:
-    stats = [one for rpc in rpcs for one in rpc.stats()]
-    return {
-        "seconds": round(time.monotonic() - begun, 2),
-        "http_requests": sum(one.requests for one in stats),
-        "rpc_calls": sum(one.calls for one in stats),
-    }
 
 
 @contextmanager

@@ -15,7 +15,7 @@ Errors of everything here: UncheckedError when a node is away or refuses, or too
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -64,6 +64,20 @@ class TransactionOutcome:
     sender: str
     to: str | None
     logs: Mapping[int, RawLog]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pace:
+    """How many places are asked for at first and at most, and what their answers may weigh."""
+
+    first: int
+    widest: int
+    most: int
+    calls_a_piece: int = 0
+    calls_a_place: int = 0
+
+    def calls(self, pieces: int, places: int) -> int:
+        return self.calls_a_piece * pieces + self.calls_a_place * places
 
 
 class Node:
@@ -200,8 +214,8 @@ class Node:
         found = dict[str, BlockHeader]()
         for name, rpc in zip(self._names, self._rpcs, strict=True):
             parse, weigh = results.header, _one
-            told = self._batched_by(
-                [(name, rpc)], "lost blocks", requests, parse, weigh, TRANSACTIONS_A_REQUEST
+            told = self._batched(
+                "lost blocks", requests, parse, weigh, TRANSACTIONS_A_REQUEST, [(name, rpc)]
             )
             found |= {block.hash: block for block in told if block is not None}
         return {one: found[one] for one in hashes if one in found}
@@ -226,13 +240,29 @@ class Node:
         """
         requests: list[Request] = [("eth_getTransactionReceipt", [tx_hash]) for tx_hash in wanted]
 
+        def picked(content: bytes) -> tuple[TransactionReceipt, int] | None:
+            found = results.receipt(content)
+            if found is None:
+                return None
+            indices = wanted.get(found.tx_hash, ())
+            logs = [one for one in found.logs if one.log_index in indices]
+            read = [known(found.tx_hash, one.log_index) for one in logs]
+            kept = tuple(old if old == new else new for old, new in zip(read, logs, strict=True))
+            return replace(found, logs=kept), len(found.logs)
+
         def weigh(found: tuple[TransactionReceipt, int] | None) -> int:
             return 1 if found is None else 1 + found[1]
 
-        parse = partial(results.picked_receipt, wanted=wanted, known=known)
-        answers = self._batched("receipts", requests, parse, weigh, LOGS_A_REQUEST)
+        answers = self._batched("receipts", requests, picked, weigh, LOGS_A_REQUEST)
         return {
-            tx: _outcome(found[0])
+            tx: TransactionOutcome(
+                status=found[0].status,
+                block_number=found[0].block_number,
+                block_hash=found[0].block_hash,
+                sender=found[0].sender,
+                to=found[0].to,
+                logs={log.log_index: log for log in found[0].logs},
+            )
             for tx, found in zip(wanted, answers, strict=True)
             if found is not None and found[0].tx_hash == tx
         }
@@ -248,43 +278,18 @@ class Node:
         """The logs of these heights that pass the filter {address, topics}, in the order of the
         chain. `width`: of how many blocks is asked first.
         """
-        at, asked, is_steady = first, first, False
 
         def ask(heights: tuple[int, int]) -> list[tuple[str, list[RawLog]]]:
-            return self._logs_of_each(wanted, *heights)
+            at, end = heights
+            asked = [{**wanted, "fromBlock": hex(at), "toBlock": hex(end - 1)}]
+            return [
+                (name, rpc.call("eth_getLogs", asked, results.logs))
+                for name, rpc in zip(self._names, self._rpcs, strict=True)
+            ]
 
-        with Ahead(ask) as ahead:
-            while at <= last:
-                while asked <= last and len(ahead) < (UNDER_WAY if is_steady else 1):
-                    until = min(last, asked + width - 1)
-                    self._spend(part, len(self._rpcs) * (len(ahead) + 1))
-                    ahead.put((asked, until))
-                    asked = until + 1
-                (_, until), answer = ahead.take()
-                try:
-                    found = self._agreed(part, answer.result())
-                except RpcError as error:
-                    if until == at:
-                        raise UncheckedError(part, str(error)) from error
-                    ahead.forget()
-                    width, asked, is_steady = max(1, (until - at + 1) // 4), at, False
-                    continue
-                yield from found
-                self._tell(part, until - first + 1, last - first + 1)
-                before, at = width, until + 1
-                width = max(
-                    1, min(WIDEST_RANGE, width * 2, width * LOGS_A_REQUEST // max(1, len(found)))
-                )
-                is_steady = width <= before
-
-    def _logs_of_each(
-        self, wanted: Mapping[str, Any], first: int, last: int
-    ) -> list[tuple[str, list[RawLog]]]:
-        asked = [{**wanted, "fromBlock": hex(first), "toBlock": hex(last)}]
-        return [
-            (name, rpc.call("eth_getLogs", asked, results.logs))
-            for name, rpc in zip(self._names, self._rpcs, strict=True)
-        ]
+        pace = _Pace(width, WIDEST_RANGE, LOGS_A_REQUEST, calls_a_piece=len(self._rpcs))
+        agreed = partial(self._agreed, part)
+        return self._in_pieces(part, (first, last + 1), pace, ask, agreed, _one)
 
     def _batched(
         self,
@@ -293,55 +298,64 @@ class Node:
         parse: Parse[T],
         weigh: Callable[[T], int],
         most: int,
+        nodes: Sequence[tuple[str, Nodes]] | None = None,
     ) -> Iterator[T]:
-        nodes = list(zip(self._names, self._rpcs, strict=True))
-        return self._batched_by(nodes, part, requests, parse, weigh, most)
+        """`nodes`: with their names; all, unless some are given."""
+        asked_of = nodes or list(zip(self._names, self._rpcs, strict=True))
 
-    def _batched_by(
+        def ask(piece: tuple[int, int]) -> list[tuple[str, list[T]]]:
+            calls = requests[slice(*piece)]
+            return [(name, rpc.batch(calls, [parse] * len(calls))) for name, rpc in asked_of]
+
+        pace = _Pace(FIRST_CALLS, MOST_CALLS_A_REQUEST, most, calls_a_place=len(asked_of))
+        agreed = partial(self._agreed_each, part)
+        return self._in_pieces(part, (0, len(requests)), pace, ask, agreed, weigh)
+
+    def _in_pieces(
         self,
-        nodes: Sequence[tuple[str, Nodes]],
         part: str,
-        requests: Sequence[Request],
-        parse: Parse[T],
+        places: tuple[int, int],
+        pace: "_Pace",
+        ask: Callable[[tuple[int, int]], list[tuple[str, list[T]]]],
+        agreed: Callable[[list[tuple[str, list[T]]]], list[T]],
         weigh: Callable[[T], int],
-        most: int,
     ) -> Iterator[T]:
-        done, size, widest = 0, FIRST_CALLS, MOST_CALLS_A_REQUEST
-        asked, is_steady = 0, False
-
-        def ask(calls: Sequence[Request]) -> list[tuple[str, list[T]]]:
-            return [(name, rpc.batch(calls, [parse] * len(calls))) for name, rpc in nodes]
-
+        """What comes of all places, asked for some at a time: as many as the node lets, and as its
+        answers weigh.
+        """
+        first, end = places
+        at, asked, size, widest, is_steady = first, first, pace.first, pace.widest, False
         with Ahead(ask) as ahead:
-            while done < len(requests):
-                while asked < len(requests) and len(ahead) < (UNDER_WAY if is_steady else 1):
-                    calls = requests[asked : asked + size]
-                    self._spend(part, len(nodes) * (asked - done + len(calls)))
-                    ahead.put(calls)
-                    asked += len(calls)
-                calls, answer = ahead.take()
+            while at < end:
+                while asked < end and len(ahead) < (UNDER_WAY if is_steady else 1):
+                    until = min(end, asked + size)
+                    self._spend(part, pace.calls(len(ahead) + 1, until - at))
+                    ahead.put((asked, until))
+                    asked = until
+                (_, until), answer = ahead.take()
+                count = until - at
                 try:
-                    answers = self._agreed_each(part, answer.result(), len(calls))
+                    found = agreed(answer.result())
                 except RpcError as error:
-                    if len(calls) == 1:
+                    if count == 1:
                         raise UncheckedError(part, str(error)) from error
                     ahead.forget()
-                    size = widest = max(1, len(calls) // 4)
-                    asked, is_steady = done, False
+                    size = widest = max(1, count // 4)
+                    asked, is_steady = at, False
                     continue
-                yield from answers
-                done += len(calls)
-                self._tell(part, done, len(requests))
-                weight, before = sum(map(weigh, answers)), size
-                size = max(1, min(widest, size * 4, len(calls) * most // max(1, weight)))
+                yield from found
+                at = until
+                self._tell(part, at - first, end - first)
+                weight, before = sum(map(weigh, found)), size
+                size = max(1, min(widest, size * 4, count * pace.most // max(1, weight)))
                 is_steady = size <= before
 
-    def _agreed_each(self, part: str, told: Sequence[tuple[str, list[T]]], count: int) -> list[T]:
+    def _agreed_each(self, part: str, told: Sequence[tuple[str, list[T]]]) -> list[T]:
         if len(told) == 1:
             return told[0][1]
         return [
             self._agreed(part, [(name, answers[place]) for name, answers in told])
-            for place in range(count)
+            for place in range(len(told[0][1]))
         ]
 
     # What the nodes say, against one another
@@ -407,14 +421,3 @@ def _block(vault: str | None, content: bytes) -> tuple[Block, int] | None:
         to_vault=tuple(one for one in sent if one.to == vault),
     )
     return block, len(sent)
-
-
-def _outcome(receipt: TransactionReceipt) -> TransactionOutcome:
-    return TransactionOutcome(
-        status=receipt.status,
-        block_number=receipt.block_number,
-        block_hash=receipt.block_hash,
-        sender=receipt.sender,
-        to=receipt.to,
-        logs={log.log_index: log for log in receipt.logs},
-    )

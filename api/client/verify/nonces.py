@@ -36,7 +36,11 @@ def unexplained_heights(
     ranges, found, asked = [(first - 1, last)], list[int](), 2
     nonces = node.transaction_counts(account, [first - 1, last])
     while ranges:
-        ranges = [one for one in ranges if _sent(one, nonces) > _known_in(one, known)]
+        ranges = [
+            one
+            for one in ranges
+            if _sent(one, nonces) > bisect_right(known, one[1]) - bisect_right(known, one[0])
+        ]
         found += [until for since, until in ranges if until - since == 1]
         wide = [one for one in ranges if one[1] - one[0] > 1]
         middles = [(since + until) // 2 for since, until in wide]
@@ -44,7 +48,11 @@ def unexplained_heights(
         if asked > MOST_ASKED:
             raise UncheckedError("nonces", f"{account} sent too much that the record lacks")
         nonces |= node.transaction_counts(account, middles)
-        ranges = [half for one in zip(wide, middles, strict=True) for half in _halves(*one)]
+        ranges = [
+            half
+            for (since, until), middle in zip(wide, middles, strict=True)
+            for half in ((since, middle), (middle, until))
+        ]
     return sorted(found)
 
 
@@ -53,11 +61,3 @@ def _sent(one: Range, nonces: Mapping[int, int]) -> int:
     if sent < 0:
         raise UncheckedError("nonces", "a nonce fell: the node does not have those of past blocks")
     return sent
-
-
-def _known_in(one: Range, known: Sequence[int]) -> int:
-    return bisect_right(known, one[1]) - bisect_right(known, one[0])
-
-
-def _halves(one: Range, middle: int) -> tuple[Range, Range]:
-    return (one[0], middle), (middle, one[1])

@@ -62,50 +62,34 @@ def lines_of(file: BinaryIO) -> Iterator[bytes]:
 def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
     """Read and check a record line by line."""
     record, expected_seq, count = RecordFile(), 1, 0
-    numbered = _objects(lines, report)
-    first = next(numbered, None)
-    if first is None:
-        if report.findings:
-            report.say("format.first", None, "the file has no first line that can be read")
-        else:
-            report.unchecked.append("format: the file is empty")
+    read = ((number, _object(number, line, report)) for number, line in enumerate(lines, start=1))
+    numbered = ((number, line) for number, line in read if line is not None)
+    record.first = _first_line(next(numbered, (0, None))[1], report)
+    if record.first is None:
         return record
-    if not _is_first(first[1], report):
-        return record
-    record.first = first[1]
-    before = _genesis(first[1], report)
+    before = _genesis(record.first, report)
     for number, line in numbered:
         if record.head is not None:
             report.say("format.head_missing", None, f"line {number} stands after the head")
         elif "head" in line:
             record.head = _head(line, before, count, report)
         elif "anchor" in line:
-            record.anchors += _anchor(number, line, report)
+            try:
+                record.anchors.append(AnchorLine.of_json(line))
+            except MandateError as error:
+                report.say("anchor.form", None, f"line {number}: {error}")
         else:
             row = _row(number, line, expected_seq, before, report)
             count += 1
-            # one gap is one difference
-            expected_seq = (expected_seq if row is None else row.seq) + 1
-            before = _told_hash(line)
             if row is not None:
                 record.rows.append(row)
+                expected_seq = row.seq  # one gap is one difference
+            expected_seq += 1
+            told = line.get("row_hash")
+            before = told if is_hash(told) else NO_HASH  # of a row without one none fits
     if record.head is None:
         report.say("format.head_missing", None, f"the file ends after {count} rows without a head")
     return record
-
-
-def _told_hash(line: dict[str, Any]) -> str:
-    """The hash that the next row must be chained to; of a row without one none fits."""
-    told = line.get("row_hash")
-    return told if is_hash(told) else NO_HASH
-
-
-def _objects(lines: Iterable[bytes], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of each line that can be read: `canonical_json` takes them all."""
-    for number, line in enumerate(lines, start=1):
-        found = _object(number, line, report)
-        if found is not None:
-            yield number, found
 
 
 def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
@@ -139,37 +123,39 @@ def _object(number: int, line: bytes, report: Report) -> dict[str, Any] | None:
     return found
 
 
-def _is_first(line: dict[str, Any], report: Report) -> bool:
+def _first_line(line: dict[str, Any] | None, report: Report) -> dict[str, Any] | None:
     """A file that is no record of this version at all contradicts nothing. One that says that it is
     one does, whatever else its first line has: `detail` hid every difference behind a text.
     """
+    if line is None:
+        if report.findings:
+            report.say("format.first", None, "the file has no first line that can be read")
+        else:
+            report.unchecked.append("format: the file is empty")
+        return None
     version, is_record = line.get("version"), line.get("format") == FORMAT
     if not line.keys() & {"format", "genesis_hash"} and type(line.get("detail")) is str:
         said = " ".join(line["detail"].split())[:MOST_SAID]
         report.unchecked.append(f"format: the file is a refusal: {said}")
-        return False
+        return None
     if is_record and type(version) is int and version > 0 and version != VERSION:
         report.unchecked.append(
             f"format: the record is of version {version}, this command reads version {VERSION}: "
             "take the command of the service's release"
         )
-        return False
+        return None
     if not is_first_line(line):
-        report.say(
-            "format.first", None, f"line 1 is not the first line of a {FORMAT} of version {VERSION}"
-        )
-        return False
-    return True
+        text = f"line 1 is not the first line of a {FORMAT} of version {VERSION}"
+        report.say("format.first", None, text)
+        return None
+    return line
 
 
 def _genesis(first: dict[str, Any], report: Report) -> str:
-    genesis = genesis_hash(str(first["mandate_id"]))
-    if first["genesis_hash"] != genesis:
-        report.say(
-            "chain.genesis",
-            None,
-            f"genesis_hash is {first['genesis_hash']}, {first['mandate_id']} gives {genesis}",
-        )
+    genesis, said = genesis_hash(str(first["mandate_id"])), first["genesis_hash"]
+    if said != genesis:
+        text = f"genesis_hash is {said}, {first['mandate_id']} gives {genesis}"
+        report.say("chain.genesis", None, text)
     return genesis
 
 
@@ -186,23 +172,13 @@ def _row(
     if row.seq != seq:
         report.say("chain.seq", seq, f"says seq {row.seq}")
     if row.prev_hash != before:
-        report.say(
-            "chain.prev_hash", seq, f"prev_hash is {row.prev_hash}, the row before has {before}"
-        )
+        text = f"prev_hash is {row.prev_hash}, the row before has {before}"
+        report.say("chain.prev_hash", seq, text)
     computed = row_hash(before, canonical_plain(line["body"]))
     if row.row_hash != computed and row.prev_hash == before:
-        report.say(
-            "chain.row_hash", seq, f"row_hash is {row.row_hash}, its content gives {computed}"
-        )
+        text = f"row_hash is {row.row_hash}, its content gives {computed}"
+        report.say("chain.row_hash", seq, text)
     return row
-
-
-def _anchor(number: int, line: dict[str, Any], report: Report) -> list[AnchorLine]:
-    try:
-        return [AnchorLine.of_json(line)]
-    except MandateError as error:
-        report.say("anchor.form", None, f"line {number}: {error}")
-        return []
 
 
 def _head(
@@ -216,7 +192,6 @@ def _head(
     if head["seq"] != count:
         report.say("head.seq", None, f"the head says {head['seq']} rows, there are {count}")
     if head["row_hash"] != last_hash:
-        report.say(
-            "head.row_hash", None, f"the head says {head['row_hash']}, the last row has {last_hash}"
-        )
+        text = f"the head says {head['row_hash']}, the last row has {last_hash}"
+        report.say("head.row_hash", None, text)
     return found

@@ -137,11 +137,8 @@ def _row(row: NewRow, seq: int) -> LedgerRow:
 def compare_head(head: Mapping[str, Any], state: MandateState, report: Report) -> None:
     for name, value in totals_of(state).items():
         if canonical_json(head["totals"].get(name)) != canonical_json(value):
-            report.say(
-                "head.totals",
-                None,
-                f"{name}: the head says {head['totals'].get(name)}, the rows give {value}",
-            )
+            text = f"{name}: the head says {head['totals'].get(name)}, the rows give {value}"
+            report.say("head.totals", None, text)
     for name in head["totals"].keys() - totals_of(state).keys():
         report.say("head.totals", None, f"{name}: no such total")
 
@@ -150,11 +147,8 @@ def compare_replay(rows: MandateState, logs: MandateState, report: Report) -> No
     told, given = totals_of(rows), totals_of(logs)
     for name in MOVED:
         if told[name] != given[name]:
-            report.say(
-                "replay.sum",
-                None,
-                f"{name}: the rows give {told[name]}, the vault's logs {given[name]}",
-            )
+            text = f"{name}: the rows give {told[name]}, the vault's logs {given[name]}"
+            report.say("replay.sum", None, text)
 
 
 def compare_vault(
@@ -186,15 +180,11 @@ def compare_vault(
     }
     for name, (told, own) in sums.items():
         if told != own:
-            report.say(
-                "vault.sum",
-                None,
-                f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}",
-            )
+            text = f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}"
+            report.say("vault.sum", None, text)
     if OF_VAULT[status] is not state.status:
-        report.say(
-            "vault.status", None, f"the rows give {state.status.value}, the vault {status.word}"
-        )
+        text = f"the rows give {state.status.value}, the vault {status.word}"
+        report.say("vault.status", None, text)
     left = left_today_usdc_e6(window, subject.terms.daily_cap, at.at)
     if left != remaining.today:
         report.say(

@@ -11,18 +11,17 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from api.client.verify.expected import Expected
+from api.client.verify.expected import Expected, is_same_row, shown_row
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node, TransactionOutcome
 from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
-from core.canonical import canonical_json
+from core.chain.abi import decode_revert
 from core.chain.blocks import SentCall
-from core.chain.revert import decode_revert
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.rules.chain_rows import revert_note
 from core.mandate.rules.refusals import UNKNOWN
-from core.mandate.rules.rows import LedgerRow, NewRow
+from core.mandate.rules.rows import LedgerRow
 
 PART: Final = "reverted calls"
 MOST_SCANNED_BLOCKS = 50_000
@@ -61,9 +60,8 @@ class RevertsCheck:
         """Each note of the record whose block is in the chain."""
         for row in filter(is_revert, self.rows.rows):
             if row.block_hash is None or row.block_number is None or row.tx_hash is None:
-                self.report.say(
-                    "row.unproven", row.seq, f"{row.base_key} names no block or transaction"
-                )
+                text = f"{row.base_key} names no block or transaction"
+                self.report.say("row.unproven", row.seq, text)
             elif self.rows.is_canonical(row):
                 outcome = self.rows.outcomes.get(row.tx_hash)
                 if self._happened(row, outcome):
@@ -94,9 +92,8 @@ class RevertsCheck:
             if number > told_until:
                 later += 1
                 continue
-            self.report.say(
-                "revert.left_out", None, f"{sent.tx_hash} in block {number} by {sent.sender}"
-            )
+            text = f"{sent.tx_hash} in block {number} by {sent.sender}"
+            self.report.say("revert.left_out", None, text)
         if later:
             raise UncheckedError(
                 PART,
@@ -184,19 +181,15 @@ class RevertsCheck:
 
     def _happened(self, row: LedgerRow, outcome: TransactionOutcome | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
-            self.report.say(
-                "revert.transaction",
-                row.seq,
-                f"there is no {row.tx_hash} in block {row.block_number}",
-            )
+            text = f"there is no {row.tx_hash} in block {row.block_number}"
+            self.report.say("revert.transaction", row.seq, text)
             return False
         if outcome.status != 0:
             self.report.say("revert.status", row.seq, f"{row.tx_hash} did not fail")
             return False
         if outcome.to != self.vault or not self._is_agent(outcome.sender, outcome.block_number):
-            self.report.say(
-                "revert.parties", row.seq, f"{row.tx_hash} is from {outcome.sender} to {outcome.to}"
-            )
+            text = f"{row.tx_hash} is from {outcome.sender} to {outcome.to}"
+            self.report.say("revert.parties", row.seq, text)
             return False
         return True
 
@@ -225,12 +218,9 @@ class RevertsCheck:
             attempted=attempted,
             proves_event_id=self._proven(row),
         )
-        if _facts(row) != _facts(wanted):
-            self.report.say(
-                "revert.content",
-                row.seq,
-                f"the row says {_facts(row)}, the call gives {_facts(wanted)}",
-            )
+        if not is_same_row(row, wanted):
+            text = f"the row says {shown_row(row)}, the call gives {shown_row(wanted)}"
+            self.report.say("revert.content", row.seq, text)
         elif self._is_reason(row, said, raw, block):
             self.proven.add(row.seq)
 
@@ -258,22 +248,6 @@ class RevertsCheck:
         if data is None:
             self.unexplained += 1
         else:
-            self.report.say(
-                "revert.reason",
-                row.seq,
-                f"the row says {said}, run again it fails with {given}",
-            )
+            text = f"the row says {said}, run again it fails with {given}"
+            self.report.say("revert.reason", row.seq, text)
         return False
-
-
-def _facts(row: NewRow) -> str:
-    place = [
-        row.kind.value,
-        row.reported_by.value,
-        row.amount_usdc_e6,
-        row.cash_delta_usdc_e6,
-        row.chain_id,
-        row.tx_hash,
-        row.log_index,
-    ]
-    return canonical_json([*place, row.occurred_at.isoformat(), row.base_key, row.payload]).decode()

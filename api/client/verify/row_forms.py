@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from api.client.verify.terms_check import RecordSubject
 from core.errors import InvalidParameterError
@@ -56,8 +56,15 @@ UNSEEN: Final = "unseen"
 POSITIONS_VOID: Final = "positions_void"  # what a paper stop gave back (replay.py)
 EXPIRED: Final = "expired"
 HOUR_S: Final = 3_600
+T = TypeVar("T")
 _FACT: Final = re.compile("[0-9a-f]{32}")
 _COUNT: Final = re.compile("[1-9][0-9]{0,17}")
+_RULES: Final[Mapping[type, str]] = {
+    dict: "write an object",
+    str: "write text",
+    bool: "write true or false",
+    int: "write a whole number",
+}
 _GUARD: Final = re.compile("guard:0x[0-9a-f]{64}:([0-9]{1,12})")
 
 
@@ -121,7 +128,9 @@ def _cancelled(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
 
 def _expired(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     ends_at = datetime.fromtimestamp(subject.terms.ends_at, UTC)
-    return expired_note(ends_at, safe_block=_height(_fact(row, "terms_expired"), "safe_block"))
+    return expired_note(
+        ends_at, safe_block=_height(_said(row.payload, "terms_expired", dict), "safe_block")
+    )
 
 
 def _report(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
@@ -142,16 +151,18 @@ def _report(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
 
 
 def _refusal(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    refusal = _fact(row, "refusal")
+    refusal = _said(row.payload, "refusal", dict)
     if guard := _GUARD.fullmatch(fact):
         if int(guard[1]) != int(row.occurred_at.timestamp()) // HOUR_S:
             raise InvalidParameterError("base_key", "name the hour that it was refused in")
-        return guard_refusal_note(detail=_text(refusal, "detail"), fact=fact, now=row.occurred_at)
+        return guard_refusal_note(
+            detail=_said(refusal, "detail", str), fact=fact, now=row.occurred_at
+        )
     if fact != row.tx_hash:
         _require_fact(fact)
     if "code" in refusal:
         return _after_stop(row, subject, fact, refusal)
-    report = refusal_report(_text(refusal, "reason"), row.tx_hash, _attempted(refusal))
+    report = refusal_report(_said(refusal, "reason", str), row.tx_hash, _attempted(refusal))
     return refusal_note(report, fact=fact, now=row.occurred_at)
 
 
@@ -160,7 +171,7 @@ def _after_stop(
 ) -> NewRow:
     """The service refuses a trade after a stop itself on paper alone."""
     kind = next(
-        (one for one in TRADES if one.value == _fact(refusal, "attempted").get("kind")), None
+        (one for one in TRADES if one.value == _said(refusal, "attempted", dict).get("kind")), None
     )
     if kind is None or not subject.is_paper:
         raise InvalidParameterError("refusal", "it is none that the service writes")
@@ -168,7 +179,7 @@ def _after_stop(
         kind=kind,
         amount_usdc_e6=_attempted(refusal),
         tx_hash=row.tx_hash,
-        why=_why(row),
+        why=_said_or_none(row.payload, "why", str),
         fact=fact,
         now=row.occurred_at,
     )
@@ -176,53 +187,55 @@ def _after_stop(
 
 def _stop_request(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     _require_fact(fact)
-    return stop_request_note(why=_why(row), fact=fact, now=row.occurred_at)
+    return stop_request_note(
+        why=_said_or_none(row.payload, "why", str), fact=fact, now=row.occurred_at
+    )
 
 
 def _leg(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     leg_id = _count(fact)
     word = row.base_key.partition(":")[0]
-    leg = _fact(row, word)
-    parties = {name: _text(leg, name) for name in ("agent_address", "dex")}
+    leg = _said(row.payload, word, dict)
+    parties = {name: _said(leg, name, str) for name in ("agent_address", "dex")}
     parties["owner_address"] = subject.terms.owner
     return leg_note(word, leg_id, parties, row.occurred_at)
 
 
 def _order(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    order = _fact(row, ORDER)
+    order = _said(row.payload, ORDER, dict)
     return order_note(
         _count(fact),
-        {name: _text(order, name) for name in ORDER_WORDS},
-        reduce_only=_flag(order, "reduce_only"),
-        why=_text_or_none(order, "why"),
+        {name: _said(order, name, str) for name in ORDER_WORDS},
+        reduce_only=_said(order, "reduce_only", bool),
+        why=_said_or_none(order, "why", str),
         now=row.occurred_at,
     )
 
 
 def _result(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    result = _fact(row, RESULT)
+    result = _said(row.payload, RESULT, dict)
     return result_note(
         _count(fact.partition(":")[0]),
-        status=_text(result, "status"),
-        cloid=_text(result, "cloid"),
-        avg_px=_text_or_none(result, "avg_px"),
-        total_sz=_text_or_none(result, "total_sz"),
+        status=_said(result, "status", str),
+        cloid=_said(result, "cloid", str),
+        avg_px=_said_or_none(result, "avg_px", str),
+        total_sz=_said_or_none(result, "total_sz", str),
         oid=_height(result, "oid") if "oid" in result else None,
-        venue_words=_text_or_none(result, "venue_words"),
+        venue_words=_said_or_none(result, "venue_words", str),
         now=row.occurred_at,
     )
 
 
 def _stop_line(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     leg, _, number = fact.partition(":")
-    said = _fact(row, STOP_LINE)
+    said = _said(row.payload, STOP_LINE, dict)
     return stop_line_note(
         _count(leg),
         _count(number),
-        status=_text(said, "status"),
-        transient="transient" in said and _flag(said, "transient"),
-        key_lost="key_lost" in said and _flag(said, "key_lost"),
-        why=_text_or_none(said, "why"),
+        status=_said(said, "status", str),
+        transient=bool(_said_or_none(said, "transient", bool)),
+        key_lost=bool(_said_or_none(said, "key_lost", bool)),
+        why=_said_or_none(said, "why", str),
         now=row.occurred_at,
     )
 
@@ -246,23 +259,20 @@ _FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
 }
 
 
-def _fact(of: LedgerRow | Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = (of.payload if isinstance(of, LedgerRow) else of).get(key)
-    if not isinstance(found, Mapping):
-        raise InvalidParameterError(key, "write an object")
-    return found
-
-
-def _text(of: Mapping[str, Any], key: str) -> str:
+def _said(of: Mapping[str, Any], key: str, kind: type[T]) -> T:
     found = of.get(key)
-    if not isinstance(found, str):
-        raise InvalidParameterError(key, "write text")
+    if type(found) is not kind:
+        raise InvalidParameterError(key, _RULES[kind])
     return found
+
+
+def _said_or_none(of: Mapping[str, Any], key: str, kind: type[T]) -> T | None:
+    return _said(of, key, kind) if key in of else None
 
 
 def _height(of: Mapping[str, Any], key: str) -> int:
-    found = of.get(key)
-    if type(found) is not int or found < 0:
+    found = _said(of, key, int)
+    if found < 0:
         raise InvalidParameterError(key, "write a height")
     return found
 
@@ -271,17 +281,6 @@ def _count(text: str) -> int:
     if not _COUNT.fullmatch(text):
         raise InvalidParameterError("base_key", "number legs and orders from 1")
     return int(text)
-
-
-def _flag(of: Mapping[str, Any], key: str) -> bool:
-    found = of.get(key)
-    if not isinstance(found, bool):
-        raise InvalidParameterError(key, "write true or false")
-    return found
-
-
-def _text_or_none(of: Mapping[str, Any], key: str) -> str | None:
-    return _text(of, key) if key in of else None
 
 
 def _attempted(refusal: Mapping[str, Any]) -> Any:
@@ -293,10 +292,6 @@ def _attempted(refusal: Mapping[str, Any]) -> Any:
     if usdc_text(amount) != text:
         raise InvalidParameterError("amount_usdc", "write six decimals")
     return amount
-
-
-def _why(row: LedgerRow) -> str | None:
-    return _text_or_none(row.payload, "why")
 
 
 def _require_fact(fact: str) -> None:

@@ -9,14 +9,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from api.client.verify.expected import Expected, key_of
+from api.client.verify.expected import Expected, has_payload, is_same_row, key_of
 from api.client.verify.findings import Report
 from api.client.verify.node import Block, TransactionOutcome
 from api.client.verify.row_forms import declared, is_told
 from api.client.verify.terms_check import RecordSubject
-from core.canonical import canonical_json
 from core.errors import MandateError
-from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, reversal_row
 from core.quarantine.rules import ShortLedger
 
 # How far the clocks of the service and of the chain may differ.
@@ -84,16 +83,12 @@ class RowsCheck:
         Only the chain's clock is not the service's own.
         """
         if before is not None and row.created_at < before.created_at:
-            self.report.say(
-                "row.written",
-                row.seq,
-                f"at {row.created_at}, row {before.seq} at {before.created_at}",
-            )
+            text = f"at {row.created_at}, row {before.seq} at {before.created_at}"
+            self.report.say("row.written", row.seq, text)
         late = CLOCKS if row.block_hash is not None else timedelta()
         if row.created_at + late < row.occurred_at:
-            self.report.say(
-                "row.written", row.seq, f"at {row.created_at}, it tells of {row.occurred_at}"
-            )
+            text = f"at {row.created_at}, it tells of {row.occurred_at}"
+            self.report.say("row.written", row.seq, text)
 
     def lost(self) -> list[LedgerRow]:
         """Rows that were taken back with their block, which is not in the chain."""
@@ -114,9 +109,8 @@ class RowsCheck:
     def _count(self, row: LedgerRow) -> None:
         before = self.standing.get(row.base_key)
         if before is not None:
-            self.report.say(
-                "row.doubled", row.seq, f"{row.base_key} stands in row {before.seq} already"
-            )
+            text = f"{row.base_key} stands in row {before.seq} already"
+            self.report.say("row.doubled", row.seq, text)
         number = self.incarnations.get(row.base_key, 0 if before is None else 1) + 1
         if number > 1:
             self.incarnations[row.base_key] = number
@@ -129,22 +123,16 @@ class RowsCheck:
             and not self.is_canonical(row)
             and row.seq not in self.reversed_by
         ):
-            self.report.say(
-                "row.orphaned_block",
-                row.seq,
-                f"block {row.block_number} {row.block_hash} is not in the chain",
-            )
+            text = f"block {row.block_number} {row.block_hash} is not in the chain"
+            self.report.say("row.orphaned_block", row.seq, text)
 
     def _in_order(self, row: LedgerRow, last: tuple[int, int]) -> tuple[int, int]:
         if row.seq in self.reversed_by:
             return last
         place = (row.block_number or 0, row.log_index or 0)
         if place < last:
-            self.report.say(
-                "row.order",
-                row.seq,
-                f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}",
-            )
+            text = f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}"
+            self.report.say("row.order", row.seq, text)
         return max(place, last)
 
     # Rows of logs
@@ -153,18 +141,17 @@ class RowsCheck:
         if row.block_hash is None or row.tx_hash is None or row.log_index is None:
             self._unproven(row, "names no block, transaction or log")
         elif self.is_canonical(row):
-            wanted = self.expected.rows.get(row.base_key)
-            if wanted is None or not self._has_receipt(row):
+            wanted, outcome = self.expected.rows.get(row.base_key), self.outcomes.get(row.tx_hash)
+            if (
+                wanted is None
+                or outcome is None
+                or (outcome.status, outcome.block_hash) != (1, row.block_hash)
+                # the receipt says the same of this log as the node's answer to the range did
+                or outcome.logs.get(row.log_index) != self.expected.logs[row.base_key]
+            ):
                 self._explain(row)
             else:
                 self._compare(row, wanted)
-
-    def _has_receipt(self, row: LedgerRow) -> bool:
-        """The receipt says the same of this log as the node's answer to the range did."""
-        outcome, log = self.outcomes.get(row.tx_hash or ""), self.expected.logs[row.base_key]
-        if outcome is None or outcome.status != 1 or outcome.block_hash != row.block_hash:
-            return False
-        return outcome.logs.get(row.log_index or 0) == log
 
     def _explain(self, row: LedgerRow) -> None:
         """Why the chain gives no such row."""
@@ -174,23 +161,16 @@ class RowsCheck:
         elif outcome.status != 1:
             self.report.say("row.status", row.seq, f"{row.tx_hash} failed")
         elif outcome.block_hash != row.block_hash:
-            self.report.say(
-                "row.place",
-                row.seq,
-                f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}",
-            )
+            text = f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}"
+            self.report.say("row.place", row.seq, text)
         elif (log := outcome.logs.get(-1 if row.log_index is None else row.log_index)) is None:
             self.report.say("row.log_index", row.seq, f"{row.tx_hash} has no log {row.log_index}")
         elif key_of(log) != row.base_key:
-            self.report.say(
-                "row.place", row.seq, f"its key is {row.base_key}, its place {key_of(log)}"
-            )
+            text = f"its key is {row.base_key}, its place {key_of(log)}"
+            self.report.say("row.place", row.seq, text)
         else:
-            self.report.say(
-                "row.foreign_log",
-                row.seq,
-                f"log {log.log_index} is of {log.address} and not of this mandate",
-            )
+            text = f"log {log.log_index} is of {log.address} and not of this mandate"
+            self.report.say("row.foreign_log", row.seq, text)
 
     def _compare(self, row: LedgerRow, wanted: NewRow) -> None:
         """Everything but the cash delta, which depends on the rows before (replay.py)."""
@@ -210,17 +190,11 @@ class RowsCheck:
         }
         for name, (said, given) in pairs.items():
             if said != given:
-                self.report.say(
-                    name, row.seq, f"the row says {_shown(said)}, it must be {_shown(given)}"
-                )
-        if row.payload is not wanted.payload and canonical_json(row.payload) != canonical_json(
-            wanted.payload
-        ):
-            self.report.say(
-                "row.payload",
-                row.seq,
-                f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}",
-            )
+                text = f"the row says {_shown(said)}, it must be {_shown(given)}"
+                self.report.say(name, row.seq, text)
+        if row.payload is not wanted.payload and not has_payload(row, wanted.payload):
+            text = f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}"
+            self.report.say("row.payload", row.seq, text)
 
     def _left_out(self) -> None:
         """Logs without a row.
@@ -229,7 +203,9 @@ class RowsCheck:
         is one.
         """
         left_out = {
-            key: wanted for key, wanted in self.expected.rows.items() if not self._has_row(key)
+            key: wanted
+            for key, wanted in self.expected.rows.items()
+            if key not in self.standing or not self.is_canonical(self.standing[key])
         }
         held = self._held_among(left_out)
         for key, wanted in left_out.items():
@@ -247,7 +223,11 @@ class RowsCheck:
         # what follows a fact that is held back queues behind it, notes of the factory apart: a log
         # before one that has its row was not held back, it was dropped
         newest = max(
-            (_order(row) for key, row in self.standing.items() if self._is_of_log(key, row)),
+            (
+                _order(row)
+                for key, row in self.standing.items()
+                if key in self.expected.rows and self.is_canonical(row) and not _is_note(row)
+            ),
             default=(0, 0),
         )
         held = {
@@ -257,13 +237,6 @@ class RowsCheck:
             and (_is_note(wanted) or _order(wanted) > newest)
         }
         return held if len(held) <= self.short.facts else set()
-
-    def _is_of_log(self, key: str, row: LedgerRow) -> bool:
-        return key in self.expected.rows and self.is_canonical(row) and not _is_note(row)
-
-    def _has_row(self, key: str) -> bool:
-        row = self.standing.get(key)
-        return row is not None and self.is_canonical(row)
 
     # Rows that somebody said
 
@@ -297,48 +270,30 @@ class RowsCheck:
             or target.reverses_id is not None
             or self.standing.get(target.base_key) is not target
         ):
-            self.report.say(
-                "reversal.target", row.seq, f"row {row.reverses_id} is no earlier row that stands"
-            )
+            text = f"row {row.reverses_id} is no earlier row that stands"
+            self.report.say("reversal.target", row.seq, text)
             return
         del self.standing[target.base_key]
         self.incarnations.setdefault(target.base_key, 1)
-        if canonical_json(_mirror(row)) != canonical_json(_mirrored(target)):
-            self.report.say(
-                "reversal.content", row.seq, f"differs from the mirror of row {target.seq}"
-            )
-        self._reversal_time(row)
-        if self.is_canonical(target) and self._comes_back(target):
+        mirror = reversal_row(target, row.occurred_at)
+        if row.incarnation != target.incarnation or not is_same_row(row, mirror):
+            text = f"differs from the mirror of row {target.seq}"
+            self.report.say("reversal.content", row.seq, text)
+        # it tells of the moment in which it is written, by the service's own clock; after that clock
+        # was set back a ledger goes on with its newest row's time
+        if not timedelta() <= row.created_at - row.occurred_at <= CLOCKS:
+            text = f"taken back at {row.occurred_at}, written at {row.created_at}"
+            self.report.say("row.time", row.seq, text)
+        # a block may be lost and found again with the same hash: then its facts return as the next
+        # incarnation
+        if self.is_canonical(target) and self.last_of[target.base_key] > target.seq:
             self.returned.append(target.seq)
         elif self.is_canonical(target):
-            self.report.say(
-                "reversal.without_cause",
-                row.seq,
-                f"block {target.block_number} of row {target.seq} is in the chain",
-            )
+            text = f"block {target.block_number} of row {target.seq} is in the chain"
+            self.report.say("reversal.without_cause", row.seq, text)
         if target.block_hash is None:
-            self.report.say(
-                "reversal.without_cause",
-                row.seq,
-                f"row {target.seq} is of no block that could be lost",
-            )
-
-    def _reversal_time(self, row: LedgerRow) -> None:
-        """A reversal tells of the moment in which it is written, by the service's own clock; after
-        that clock was set back a ledger goes on with its newest row's time.
-        """
-        if not timedelta() <= row.created_at - row.occurred_at <= CLOCKS:
-            self.report.say(
-                "row.time",
-                row.seq,
-                f"taken back at {row.occurred_at}, written at {row.created_at}",
-            )
-
-    def _comes_back(self, target: LedgerRow) -> bool:
-        """A block may be lost and found again with the same hash: then its facts return as the next
-        incarnation.
-        """
-        return self.last_of[target.base_key] > target.seq
+            text = f"row {target.seq} is of no block that could be lost"
+            self.report.say("reversal.without_cause", row.seq, text)
 
 
 def _is_note(row: NewRow) -> bool:
@@ -356,33 +311,3 @@ def _place(row: NewRow) -> tuple[object, ...]:
 
 def _shown(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _mirror(row: LedgerRow) -> list[object]:
-    delta = row.cash_delta_usdc_e6
-    return [
-        row.base_key,
-        row.kind.value,
-        row.amount_usdc_e6,
-        delta,
-        row.incarnation,
-        row.reported_by.value,
-        *_place(row)[:-1],
-        row.payload,
-    ]
-
-
-def _mirrored(target: LedgerRow) -> list[object]:
-    key, delta = f"reversal:{target.base_key}", -target.cash_delta_usdc_e6
-    payload = {"reversal": True, "reverses_seq": target.seq, "cause": "reorg"}
-    by = ReportedBy.CHAIN.value
-    return [
-        key,
-        target.kind.value,
-        target.amount_usdc_e6,
-        delta,
-        target.incarnation,
-        by,
-        *_place(target)[:-1],
-        payload,
-    ]

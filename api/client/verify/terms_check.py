@@ -81,29 +81,17 @@ def subject_of(first: Mapping[str, Any], report: Report) -> RecordSubject | None
         report.say("terms.form", None, f"{type(error).__name__}: {error}")
         return None
     if terms.public_id != first["mandate_id"]:
-        report.say(
-            "terms.mandate_id",
-            None,
-            f"the record is of {first['mandate_id']}, the terms are of {terms.public_id}",
-        )
+        text = f"the record is of {first['mandate_id']}, the terms are of {terms.public_id}"
+        report.say("terms.mandate_id", None, text)
     if hashes[0] != terms.allowed_targets_hash:
-        report.say(
-            "terms.rules",
-            None,
-            f"the rules give {hashes[0]}, signed was {terms.allowed_targets_hash}",
-        )
+        text = f"the rules give {hashes[0]}, signed was {terms.allowed_targets_hash}"
+        report.say("terms.rules", None, text)
     if hashes[1] != terms.guard_targets_hash and "guardTargetsHash" in _signed(version):
-        report.say(
-            "terms.guard_targets",
-            None,
-            f"the guard's targets give {hashes[1]}, signed was {terms.guard_targets_hash}",
-        )
+        text = f"the guard's targets give {hashes[1]}, signed was {terms.guard_targets_hash}"
+        report.say("terms.guard_targets", None, text)
     if digest != first["terms_digest"]:
-        report.say(
-            "terms.digest",
-            None,
-            f"the terms give {digest}, the record says {first['terms_digest']}",
-        )
+        text = f"the terms give {digest}, the record says {first['terms_digest']}"
+        report.say("terms.digest", None, text)
     if unsigned := [name for _, name in TERMS_FIELDS[2] if name not in _signed(version)]:
         report.unchecked.append(
             f"terms: those of version {version} do not hold {', '.join(unsigned)}; what the record "
@@ -163,11 +151,8 @@ def check_signature(
         if has_vault:
             return False
         if is_signed:
-            report.say(
-                "terms.signature",
-                None,
-                "the rows say signed, the record has no signature and the factory no vault",
-            )
+            text = "the rows say signed, the record has no signature and the factory no vault"
+            report.say("terms.signature", None, text)
         raise UncheckedError("terms", "there is neither a signature nor a vault")
     if not is_signed:
         report.say("row.left_out", None, "the terms are signed and no row says so")
@@ -199,11 +184,8 @@ def check_cancelled(
     )
     if is_cancelled != is_said:
         words = {True: "cancelled", False: "not cancelled"}
-        report.say(
-            "terms.cancelled",
-            None,
-            f"the rows say {words[is_said]}, the factory {words[is_cancelled]}",
-        )
+        text = f"the rows say {words[is_said]}, the factory {words[is_cancelled]}"
+        report.say("terms.cancelled", None, text)
 
 
 def check_place(
@@ -216,32 +198,23 @@ def check_place(
     """
     chain_id = node.ask("the chain's id", node.reader.chain_id)
     if chain_id != subject.chain_id:
-        report.say(
-            "terms.chain_id",
-            None,
-            f"the record is of chain {subject.chain_id}, the node of {chain_id}",
-        )
+        text = f"the record is of chain {subject.chain_id}, the node of {chain_id}"
+        report.say("terms.chain_id", None, text)
         return None
     if not trusted:
         report.unchecked.append(
             f"the factory: none of chain {chain_id} is known; name the published one with --factory"
         )
     elif subject.factory not in trusted:
-        report.say(
-            "terms.factory",
-            None,
-            f"the record's factory is {subject.factory}, trusted is {', '.join(trusted)}",
-        )
+        text = f"the record's factory is {subject.factory}, trusted is {', '.join(trusted)}"
+        report.say("terms.factory", None, text)
     if not node.ask("the factory's code", lambda: node.reader.code_at(subject.factory)):
         report.say("terms.factory", None, f"there is no contract at {subject.factory}")
         return None
     vault = node.ask("the vault's address", lambda: node.reader.predict_vault(subject.digest))
     if subject.vault_said is not None and subject.vault_said != vault:
-        report.say(
-            "terms.vault",
-            None,
-            f"the record's vault is {subject.vault_said}, these terms give {vault}",
-        )
+        text = f"the record's vault is {subject.vault_said}, these terms give {vault}"
+        report.say("terms.vault", None, text)
     return vault
 
 
@@ -287,11 +260,8 @@ def compare_created(subject: RecordSubject, created: VaultCreated, report: Repor
     for field in fields(MandateTerms):
         said, on_chain = getattr(subject.terms, field.name), getattr(created.terms, field.name)
         if said != on_chain:
-            report.say(
-                "terms.on_chain",
-                None,
-                f"{field.name}: the record says {said}, the factory {on_chain}",
-            )
+            text = f"{field.name}: the record says {said}, the factory {on_chain}"
+            report.say("terms.on_chain", None, text)
     if subject.rules != created.rules:
         report.say("terms.rules", None, "the rules are not those that the factory wrote down")
 

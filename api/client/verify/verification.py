@@ -101,7 +101,8 @@ def verify(
     _part(report, check.terms)
     _part(report, check.other_terms)
     _part(report, lambda: check_authors(subject, record.rows, node, report))
-    anchor = _anchor(options, subject)
+    # the one that the reader names, else that of the published deployment
+    anchor = options.anchor or next(iter(pinned("record_anchor", subject.chain_id)), None)
     _part(report, lambda: check_anchors(record, node, anchor, report))
     if check.vault is not None and not subject.is_paper:
         _part(report, check.logs_and_rows)
@@ -112,11 +113,6 @@ def verify(
     if check.has_looked or not report.unchecked:
         report.claims = claims_of(record.rows, check.proven)
     return report
-
-
-def _anchor(options: Options, subject: RecordSubject) -> str | None:
-    """The anchors' contract: the one that the reader names, else that of the published deployment."""
-    return options.anchor or next(iter(pinned("record_anchor", subject.chain_id)), None)
 
 
 def _say_subject(
@@ -193,11 +189,8 @@ class _Chain:
         signed = [row.seq for row in self.record.rows if row.base_key == "signed"]
         _part(self.report, lambda: self._signed(first.get("signature"), signed, has_vault))
         if has_vault and self.subject.is_paper:
-            self.report.say(
-                "terms.vault",
-                None,
-                f"the record says paper, these terms have a vault at {self.vault}",
-            )
+            text = f"the record says paper, these terms have a vault at {self.vault}"
+            self.report.say("terms.vault", None, text)
         self.has_looked = self.vault is None or self.subject.is_paper
 
     def _factories(self) -> tuple[str, ...]:
@@ -295,18 +288,14 @@ class _Chain:
         compare_claims(self.record.rows, expected.rows.values(), failed, self.vault, self.report)
         _part(self.report, lambda: self._sums(expected, found, has_vault))
 
+        last = self.last
         if expected.created is not None:
-            _part(self.report, lambda: self._log_head(found, blocks))
+            about = (self.subject.digest, found.vault, found.logs, blocks)
+            _part(self.report, lambda: check_log_head(*about, self.node, last, self.report))
 
     def rows_after(self) -> None:
         if self.last is not None:
             check_rows_after(self.record.rows, self.last, self.node)
-
-    def _log_head(self, found: ChainLogs, blocks: dict[int, Block]) -> None:
-        assert self.last is not None
-        check_log_head(
-            self.subject.digest, found.vault, found.logs, blocks, self.node, self.last, self.report
-        )
 
     def _proven(self, checked: RowsCheck, blocks: Mapping[int, Block]) -> None:
         """Rows that logs give, the signature of a vault's terms, and the end of terms by a block's
@@ -392,11 +381,8 @@ class _Chain:
             return False
         if not self.node.ask("the vault's code", lambda: self.node.reader.code_at(vault, until)):
             return False
-        self.report.say(
-            "row.left_out",
-            None,
-            f"the vault {vault} exists, and the record does not reach back to its creation",
-        )
+        text = f"the vault {vault} exists, and the record does not reach back to its creation"
+        self.report.say("row.left_out", None, text)
         return True
 
     def _reverts(self, checked: RowsCheck, until: int) -> None:
@@ -408,12 +394,9 @@ class _Chain:
             return
         self.reverts = reverts if self.short is None else None
         until = until if self.short is None else min(until, self.short.from_block - 1)
-        reverts.look(until, self._reverts_until(until))
-
-    def _reverts_until(self, until: int) -> int:
-        """Up to where the record claims to tell of reverted calls."""
-        as_of = self.record.as_of
-        return until if as_of is None else min(until, int(as_of["reverts_block_number"]))
+        as_of = self.record.as_of  # up to where the record claims to tell of reverted calls
+        told_until = until if as_of is None else min(until, int(as_of["reverts_block_number"]))
+        reverts.look(until, told_until)
 
     def _sums(self, expected: Expected, found: ChainLogs, has_vault: bool) -> None:
         rows, facts = self.record.rows, self.subject.facts

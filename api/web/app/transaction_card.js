@@ -2,11 +2,11 @@
 // the record. What a page asks for stands here, above the page, until it is over and dismissed.
 
 import { get } from "./api.js";
-import { SELECTORS } from "./contracts.js";
 import { shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
 import { downloadSafeBatch, safeBatch } from "./safe.js";
 import { chosenWallet, explorer, session, wallet, walletState } from "./session.js";
+import { buttonsOf, perform, sentenceOf, stepsOf, toneOf } from "./transaction_view.js";
 import { PHASE_WORDS } from "./transaction-states.js";
 import { Transactions as Store } from "./transactions.js";
 import { effect, html, signal } from "./ui.js";
@@ -31,17 +31,10 @@ const followed = new Set();
 /** Why a second transaction, which was to follow a first, could not be shown. */
 const beginError = signal(/** @type {unknown} */ (null));
 
-const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined", "recorded"]);
 const BEFORE_SENT = ["built", "simulated", "unsimulated", "waiting", "unanswered"];
-/** @type {Readonly<Record<string, string>>} */
-const TONES = {
-  refused: "loss",
-  reverted: "loss",
-  recorded: "settled",
-  replaced: "attention",
-  unsimulated: "attention",
-  unanswered: "attention",
-};
+const BEFORE_ASKED = ["built", "simulated", "unsimulated", "refused"];
+const MARKS = { done: "✓ ", failed: "✕ ", now: "", "": "" };
+const CLASSES = { send: "", simulate: "", force: "stop", sure: "stop", discard: "plain" };
 const RECORD_POLL_MS = 1_500;
 const RECORD_POLLS = 60;
 
@@ -145,82 +138,24 @@ export function Transactions() {
 /** @param {{one: import("./transaction-states.js").Transaction}} props */
 function Card({ one }) {
   const { isBusy, run } = useWork();
+  const { title, phase, error, hash, block } = one;
   const more = wanted.get(one.id);
-  const send = (/** @type {{isSure?: boolean, isForced?: boolean}} */ consent = {}) =>
-    run(async () => store?.pursue(one.id, consent));
-  const isOver = !["waiting", "sent"].includes(one.phase);
-  const isSimulable = ["refused", "unsimulated"].includes(one.phase);
-  return html`<article class=${`notice ${TONES[one.phase] ?? ""}`} id=${`card-${one.id}`} tabindex="-1" aria-live="polite" data-phase=${one.phase} data-card>
-    <div class="head"><strong>${one.title}</strong><span class="quiet">${PHASE_WORDS[one.phase]}</span></div>
-    <${Steps} phase=${one.phase} />
-    ${more?.effect && BEFORE_SENT.includes(one.phase) ? html`<p>${more.effect}</p>` : null}
-    <${Words} one=${one} />
-    ${one.error ? html`<${Refused} error=${one.error} />` : null}
+  const sentence = sentenceOf(one);
+  const press = (/** @type {import("./transaction_view.js").Act} */ act) =>
+    run(async () => store && perform(store, one.id, act));
+  return html`<article class=${`notice ${toneOf(one)}`} id=${`card-${one.id}`} tabindex="-1" aria-live="polite" data-phase=${phase} data-card>
+    <div class="head"><strong>${title}</strong><span class="quiet">${PHASE_WORDS[phase]}</span></div>
+    <ol class="steps">${stepsOf(one).map(({ state, word }) => html`<li data-state=${state}>${MARKS[state]}${word}</li>`)}</ol>
+    ${more?.effect && BEFORE_SENT.includes(phase) ? html`<p>${more.effect}</p>` : null}
+    ${sentence ? html`<p>${sentence}</p>` : null}
+    ${hash ? html`<p class="quiet">Transaction <${LinkedHash} hash=${hash} />${block === null ? "" : `, block ${block}`}</p>` : null}
+    ${error ? html`<${Refused} error=${error} />` : null}
     ${one.doubts?.map((sent) => html`<p class="quiet" key=${sent}>Your account sent <${LinkedHash} hash=${sent} /></p>`)}
     <div class="row">
-      ${["simulated", "built", "unanswered"].includes(one.phase) ? html`<button type="button" class="primary" disabled=${isBusy} onClick=${() => send()}>${one.error ? "Try again" : "Send with wallet"}</button>` : null}
-      ${one.phase === "unsimulated" ? html`<button type="button" class="primary" disabled=${isBusy} onClick=${() => send({ isForced: true })}>Send with wallet</button>` : null}
-      ${one.phase === "refused" && isStop(one) ? html`<button type="button" class="stop" disabled=${isBusy} onClick=${() => send({ isForced: true })}>Send anyway</button>` : null}
-      ${one.doubts ? html`<button type="button" class="stop" disabled=${isBusy} onClick=${() => send({ isSure: true })}>Send it all the same</button>` : null}
-      ${isSimulable ? html`<button type="button" disabled=${isBusy} onClick=${() => run(async () => store?.simulate(one.id))}>Simulate again</button>` : null}
-      ${one.calls.length > 0 && ["built", "simulated", "unsimulated", "refused"].includes(one.phase) ? html`<${SafeButton} one=${one} />` : null}
-      ${isOver ? html`<button type="button" class="plain" onClick=${() => store?.discard(one.id)}>Dismiss</button>` : null}
+      ${buttonsOf(one, { isAsked: false }).map(({ act, label, isPrimary }) => html`<button type="button" key=${label} class=${isPrimary ? "primary" : CLASSES[act]} disabled=${isBusy} onClick=${() => press(act)}>${label}</button>`)}
+      ${one.calls.length > 0 && BEFORE_ASKED.includes(phase) ? html`<${SafeButton} one=${one} />` : null}
     </div>
   </article>`;
-}
-
-/** @param {import("./transaction-states.js").Transaction} one */
-function isStop({ calls }) {
-  return calls.length === 1 && calls[0]?.data.startsWith(SELECTORS.stop) === true;
-}
-
-/** @param {{phase: import("./transaction-states.js").Phase}} props */
-function Steps({ phase }) {
-  const broken = /** @type {Readonly<Record<string, number>>} */ ({
-    refused: 1,
-    reverted: 4,
-    replaced: 4,
-  })[phase];
-  const held = /** @type {Readonly<Record<string, number>>} */ ({ unsimulated: 1, unanswered: 2 })[
-    phase
-  ];
-  const at = broken ?? held ?? STEPS.indexOf(/** @type {any} */ (phase));
-  return html`<ol class="steps">${STEPS.map((step, index) => {
-    const state =
-      index < at || phase === "recorded"
-        ? "done"
-        : index > at
-          ? ""
-          : broken === undefined
-            ? "now"
-            : "failed";
-    const word = index === (broken ?? held) ? PHASE_WORDS[phase] : PHASE_WORDS[step];
-    return html`<li data-state=${state}>${state === "done" ? "✓ " : state === "failed" ? "✕ " : ""}${word}</li>`;
-  })}</ol>`;
-}
-
-/** @param {{one: import("./transaction-states.js").Transaction}} props */
-function Words({ one }) {
-  const hash = one.hash
-    ? html`<p class="quiet">Transaction <${LinkedHash} hash=${one.hash} />${one.block === null ? "" : `, block ${one.block}`}</p>`
-    : null;
-  const why = `${one.refusal?.sentence ?? "The contract would refuse it."} ${one.refusal?.next ?? ""}`;
-  switch (one.phase) {
-    case "refused":
-      return html`<p>${why} Nothing was sent.${isStop(one) ? " A stop can be sent all the same: if the contract refuses it then, only the gas is lost." : ""}</p>`;
-    case "unanswered":
-      return one.refusal ? html`<p>By now it would be refused: ${why}</p>` : null;
-    case "reverted":
-      return html`<p>It was mined, and refused. ${one.refusal?.sentence ?? "The contract gave no reason."} ${one.refusal?.next} Nothing changed but the gas.</p>${hash}`;
-    case "replaced":
-      return html`<p>Your wallet replaced or cancelled it: another transaction with its number was mined. Look at your wallet's activity; this page shows what the chain holds.</p>`;
-    case "waiting":
-      return html`<p>Open your wallet and answer the request there.</p>`;
-    case "sent":
-      return html`<p class="quiet">On its way. You can close this page; it is found again.</p>${one.hasOther ? html`<p>Another request for it may still be open in your wallet: decline it there, or it is sent a second time.</p>` : null}${hash}`;
-    default:
-      return hash;
-  }
 }
 
 /** @param {{hash: string}} props */

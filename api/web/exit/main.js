@@ -3,6 +3,7 @@
 import { SELECTORS } from "../app/contracts.js";
 import { addressOf } from "../app/keccak.js";
 import { downloadSafeBatch, safeBatch } from "../app/safe.js";
+import { perform } from "../app/transaction_view.js";
 import { Transactions } from "../app/transactions.js";
 import { Wallet, Wallets, walletError } from "../app/wallet.js";
 import { stopCall, unwindCall, withdrawCall } from "./calls.js";
@@ -10,7 +11,7 @@ import { chainName, knownChain } from "./chains.js";
 import { button, byId, el, show } from "./dom.js";
 import { finder } from "./finder.js";
 import { keepVaults, keepWallet, keptVaults, keptWallet } from "./kept.js";
-import { sentenceOf, transactionCard } from "./transaction-card.js";
+import { cardText, transactionCard } from "./transaction-card.js";
 import { canStop, vaultCard } from "./vault-card.js";
 import { balanceOf, readVault, VaultError } from "./vaults.js";
 import { walletSection } from "./wallet-section.js";
@@ -252,23 +253,20 @@ function followTransactions() {
     const { id, phase, title } = transaction;
     if (phases.get(id) === phase && transaction.error === null) continue;
     phases.set(id, phase);
-    byId("live").textContent = `${title}: ${sentenceOf(transaction)}`;
+    byId("live").textContent = `${title}: ${cardText(transaction)}`;
     if (!TELLING.has(phase)) continue;
     for (const [key, entry] of entries) if (isOf(transaction, entry.address)) void readEntry(key);
   }
   render();
 }
 
-const cardActions = {
-  /** @param {string} id */
-  again: (id) => void transactions?.pursue(id),
-  /** @param {string} id */
-  anyway: (id) => void transactions?.pursue(id, { isForced: true }),
-  /** @param {string} id */
-  sure: (id) => void transactions?.pursue(id, { isSure: true }),
-  /** @param {string} id */
-  discard: (id) => transactions?.discard(id),
-};
+/**
+ * @param {string} id
+ * @param {import("../app/transaction_view.js").Act} asked
+ */
+function press(id, asked) {
+  if (transactions !== null) void perform(transactions, id, asked);
+}
 
 // ---------------------------------------------------------------- what is shown
 
@@ -282,7 +280,7 @@ function render() {
     (one) => !shown.some((entry) => isOf(one, entry.address)),
   );
   byId("earlier").hidden = others.length === 0;
-  show(byId("others"), ...others.map((one) => transactionCard(one, cardActions)));
+  show(byId("others"), ...others.map((one) => transactionCard(one, press)));
 }
 
 /**
@@ -321,7 +319,7 @@ function entryCard(key, entry) {
     vaultCard(
       vault,
       offer,
-      own.map((one) => transactionCard(one, cardActions)),
+      own.map((one) => transactionCard(one, press)),
     ),
     wallet !== null && wallet.chainId !== chainId && switchRow(chainId, key),
   );

@@ -1,7 +1,6 @@
-"""Many postings at once: what `writer.post` writes one by one, for any number of accounts in four
-statements.
+"""Many postings at once: what `writer.post` writes one by one, for any number of accounts.
 
-    heads held, in the order of accounts -> keys that stand are left out -> entries linked, account by account -> copied, heads moved
+    heads held, in the order of accounts -> keys that stand are left out -> entries linked, account by account -> inserted, heads moved
 
 Laws
 - The rows are those that `writer.post` writes, hashes included: `writer.verify` finds no fault.
@@ -13,56 +12,31 @@ Laws
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    LargeBinary,
-    Row,
-    Text,
-    any_,
-    cast,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import BigInteger, Row, Text, any_, bindparam, cast, insert, select, tuple_, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as insert_or_not
-from sqlalchemy.types import TypeEngine
 
-from core.canonical import canonical_plain, chain_hash
 from core.credits.ledger.writer import (
     ENTRY,
     HEAD,
     LEDGER,
+    balance_after,
     balance_of,
-    body_of,
+    entry_of,
     refuse_overdraft,
 )
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.db.arrays import table_of
-from core.db.base import Timestamp
-from core.db.copying import bytes_cell, copy_lines, json_cell, text_cell, time_cell
 from core.db.engine import WriteSession
-from core.ledger.chain import genesis, plain_payload
+from core.ledger.chain import genesis
 
-_BIG: Final = BigInteger()
-_TEXT: Final = Text()
-_BYTES: Final = LargeBinary()
-_NUMBERS: Final = (*(f"{bucket}_delta" for bucket in BUCKETS), "counter_delta")
-COLUMNS: Final = (
-    "account_id",
-    "seq",
-    "kind",
-    "base_key",
-    "counter",
-    *_NUMBERS,
-    "payload",
-    "created_at",
-    "prev_hash",
-    "row_hash",
+_MOVE = (
+    update(HEAD)
+    .where(HEAD.c.account_id == bindparam("of_account"))
+    .values({name: bindparam(name) for name in ("seq", "row_hash", "updated_at", *BUCKETS)})
 )
-_MOVED: Final = ("seq", "row_hash", "updated_at", *BUCKETS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,37 +64,33 @@ class HeldHeads:
             self.balances[account_id] = balance_of(head)
             self._places[account_id] = (head.seq, head.row_hash)
 
-    def link(self, posting: NewPosting, now: datetime) -> str:
-        """The posting as the next entry of its account: the line of COLUMNS that COPY takes.
+    def link(self, posting: NewPosting, now: datetime) -> dict[str, Any]:
+        """The posting as the next row of its account.
 
         Errors: CreditOverdraftError, InvalidParameterError.
         """
-        account_id, deltas = posting.account_id, posting.deltas
+        account_id = posting.account_id
         held = self.balances[account_id]
-        refuse_overdraft(held, deltas)
-        seq, prev_hash = self._places[account_id]
-        entry: dict[str, Any] = {
-            "seq": seq + 1,
-            "kind": posting.kind,
-            "base_key": posting.base_key,
-            "counter": posting.counter,
-            **{f"{bucket}_delta": getattr(deltas, bucket) for bucket in BUCKETS},
-            "counter_delta": -deltas.net,
-            "payload": plain_payload(posting.payload),
-            "created_at": now,
-        }
-        row_hash = chain_hash(prev_hash, canonical_plain(body_of(entry)))
-        self._places[account_id] = (seq + 1, row_hash)
-        self.balances[account_id] = Credits(
-            **{bucket: getattr(held, bucket) + getattr(deltas, bucket) for bucket in BUCKETS}
+        refuse_overdraft(held, posting.deltas)
+        entry = entry_of(
+            self._places[account_id],
+            account_id=account_id,
+            kind=posting.kind,
+            base_key=posting.base_key,
+            deltas=posting.deltas,
+            counter=posting.counter,
+            payload=posting.payload,
+            now=now,
         )
-        return _line(account_id, entry, prev_hash, row_hash)
+        self._places[account_id] = (entry["seq"], entry["row_hash"])
+        self.balances[account_id] = balance_after(held, posting.deltas)
+        return entry
 
     def moved(self, account_ids: Collection[int], now: datetime) -> list[dict[str, Any]]:
         """The heads of these accounts as they are to be."""
         return [
             {
-                "account_id": account_id,
+                "of_account": account_id,
                 "seq": self._places[account_id][0],
                 "row_hash": self._places[account_id][1],
                 "updated_at": now.astimezone(UTC),
@@ -163,15 +133,16 @@ def post_all(
     if not postings:
         return set()
     stand = _standing(session, postings)
-    lines, posted = list[str](), set[tuple[int, str]]()
+    entries, posted = list[dict[str, Any]](), set[tuple[int, str]]()
     for posting in postings:
         key = (posting.account_id, posting.base_key)
         if key not in stand and key not in posted:
-            lines.append(heads.link(posting, now))
+            entries.append(heads.link(posting, now))
             posted.add(key)
-    copy_lines(session, ENTRY.name, COLUMNS, lines)
-    if posted:
-        _move(session, heads.moved(sorted({account_id for account_id, _ in posted}), now))
+    if entries:
+        session.execute(insert(ENTRY), entries)
+        moved = heads.moved(sorted({account_id for account_id, _ in posted}), now)
+        session.connection().execute(_MOVE, moved)
     return posted
 
 
@@ -185,37 +156,10 @@ def _standing(session: WriteSession, postings: Sequence[NewPosting]) -> set[tupl
     asked = table_of(
         "asked",
         {
-            "account_id": (_BIG, [posting.account_id for posting in postings]),
-            "base_key": (_TEXT, [posting.base_key for posting in postings]),
+            "account_id": (BigInteger, [posting.account_id for posting in postings]),
+            "base_key": (Text, [posting.base_key for posting in postings]),
         },
     )
     mine = (ENTRY.c.account_id, ENTRY.c.base_key)
     query = select(*mine).join(asked, tuple_(*mine) == tuple_(asked.c.account_id, asked.c.base_key))
     return {(row.account_id, row.base_key) for row in session.execute(query)}
-
-
-def _line(account_id: int, entry: Mapping[str, Any], prev_hash: bytes, row_hash: bytes) -> str:
-    """The cells of COLUMNS."""
-    names = (text_cell(entry[name]) for name in ("kind", "base_key", "counter"))
-    numbers = (str(entry[name]) for name in _NUMBERS)
-    payload = json_cell(canonical_plain(entry["payload"]).decode())
-    hashes = (bytes_cell(prev_hash), bytes_cell(row_hash))
-    at = time_cell(entry["created_at"])
-    return "\t".join((str(account_id), str(entry["seq"]), *names, *numbers, payload, at, *hashes))
-
-
-def _move(session: WriteSession, heads: Sequence[Mapping[str, Any]]) -> None:
-    kinds: dict[str, TypeEngine[Any]] = {
-        "account_id": _BIG,
-        **dict.fromkeys(_MOVED, _BIG),
-        "row_hash": _BYTES,
-        "updated_at": Timestamp,
-    }
-    moved = table_of(
-        "moved", {name: (kind, [head[name] for head in heads]) for name, kind in kinds.items()}
-    )
-    session.execute(
-        update(HEAD)
-        .where(HEAD.c.account_id == moved.c.account_id)
-        .values({name: moved.c[name] for name in _MOVED})
-    )

@@ -1,5 +1,5 @@
-"""The credit ledger: the only writer of credit_entry and credit_head, with spend, its short cut, and
-batch, which posts many at once. Credits are integers.
+"""The credit ledger: the only writer of credit_entry and credit_head, with batch, which posts many at
+once. Credits are integers.
 
 Laws
 - A posting is double entry: the account's net delta and the counter account's sum to zero (see
@@ -33,11 +33,10 @@ from sqlalchemy import cast as cast_sql
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.credits.ledger.spend import spend_at_once
 from core.credits.rules import buckets
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditEntry, CreditHead
-from core.db.engine import Database, WriteSession
+from core.db.engine import WriteSession
 from core.errors import InvalidParameterError, MandateError
 from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head, plain_payload
 from core.times import exact_instant_text
@@ -115,30 +114,6 @@ def spend(
         payload,
         now,
     )
-
-
-def spend_alone(
-    database: Database,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> None:
-    """As `spend`, as a transaction of its own: one round trip where the account can pay.
-
-    Errors: as `spend`.
-    """
-    with database.statements() as connection:
-        if spend_at_once(connection, account_id, amount, names_of_sale(key), payload, now):
-            return
-    with database.write() as session:
-        spend(session, account_id, amount, key, payload, now)
-
-
-def names_of_sale(key: str) -> dict[str, str]:
-    """Of an entry that spends."""
-    return {"kind": SPEND, "base_key": key, "counter": SALES}
 
 
 def earn(
@@ -310,9 +285,39 @@ def _post(
         return Posting(found.id, found.seq, _deltas(found), balance, is_new=False)
     deltas = deltas_of(balance)
     refuse_overdraft(balance, deltas)
+    entry = entry_of(
+        (head.seq, head.row_hash),
+        account_id=account_id,
+        kind=kind,
+        base_key=base_key,
+        deltas=deltas,
+        counter=counter,
+        payload=payload,
+        now=now,
+    )
+    after = balance_after(balance, deltas)
+    return Posting(_write(session, entry, after), entry["seq"], deltas, after, is_new=True)
+
+
+def entry_of(
+    last: tuple[int, bytes],
+    *,
+    account_id: int,
+    kind: str,
+    base_key: str,
+    deltas: Credits,
+    counter: str,
+    payload: Mapping[str, Any],
+    now: datetime,
+) -> dict[str, Any]:
+    """The row of credit_entry behind `last`, the account's newest seq and row hash.
+
+    Errors: InvalidParameterError for the payload.
+    """
+    seq, prev_hash = last
     entry: dict[str, Any] = {
         "account_id": account_id,
-        "seq": head.seq + 1,
+        "seq": seq + 1,
         "kind": kind,
         "base_key": base_key,
         "counter": counter,
@@ -320,13 +325,16 @@ def _post(
         "counter_delta": -deltas.net,
         "payload": plain_payload(payload),
         "created_at": now.astimezone(UTC),
-        "prev_hash": head.row_hash,
+        "prev_hash": prev_hash,
     }
-    entry["row_hash"] = link_hash(head.row_hash, body_of(entry))
-    after = Credits(
+    entry["row_hash"] = link_hash(prev_hash, body_of(entry))
+    return entry
+
+
+def balance_after(balance: Credits, deltas: Credits) -> Credits:
+    return Credits(
         **{bucket: getattr(balance, bucket) + getattr(deltas, bucket) for bucket in BUCKETS}
     )
-    return Posting(_write(session, entry, after), entry["seq"], deltas, after, is_new=True)
 
 
 def _write(session: WriteSession, entry: Mapping[str, Any], after: Credits) -> int:

@@ -10,7 +10,6 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.db.copying import copy_lines, text_cell
 from core.db.engine import WriteSession, driver_of
 from core.kg.notes.tables import KgExport, KgLink
 
@@ -61,5 +60,6 @@ def change_links(
             delete(KgLink).where(KgLink.target == bindparam("of"), KgLink.token == bindparam("by")),
             [{"of": target, "by": token} for target, token in gone],
         )
-    lines = ["\t".join(map(text_cell, one)) for one in sorted(added)]
-    copy_lines(session, KgLink.__tablename__, ("target", "token"), lines)
+    if added:
+        rows = [{"target": target, "token": token} for target, token in sorted(added)]
+        session.execute(insert(KgLink), rows)

@@ -59,7 +59,7 @@ class NoteGroup:
 
 @dataclass(frozen=True, slots=True)
 class NoteLink:
-    """That two contracts are one asset. `exchanges`: who lists both; none: curated."""
+    """That two contracts are one asset. `exchanges`: who lists both."""
 
     one: str
     other: str

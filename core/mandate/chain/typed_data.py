@@ -20,7 +20,7 @@ from core.hexes import bytes_of, hex_of
 from core.mandate.chain.calldata import rule_tuple
 from core.mandate.rules.authors import authored_payload
 from core.mandate.rules.rows import NewRow, RowAuthor
-from core.mandate.rules.terms import MandateTerms, Rule
+from core.mandate.rules.terms import V2_ONLY, MandateTerms, Rule, camel
 from core.money import usdc_text_or_none
 
 TypeFields = tuple[tuple[str, str], ...]
@@ -46,7 +46,6 @@ TERMS_V2: TypeFields = (
     ("uint256", "nonce"),
 )
 # Verified for rows signed before version 2, never issued.
-V2_ONLY = frozenset({"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"})
 TERMS_V1: TypeFields = tuple(field for field in TERMS_V2 if field[1] not in V2_ONLY)
 TERMS_FIELDS = {1: TERMS_V1, 2: TERMS_V2}
 
@@ -91,14 +90,9 @@ USDC_DOMAIN_NAME = "USDC"
 USDC_DOMAIN_VERSION = "2"
 
 
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)
-
-
 def terms_message(terms: MandateTerms) -> dict[str, str | int]:
     """The terms with their Solidity names; integers stay int."""
-    return {_camel(field.name): getattr(terms, field.name) for field in fields(terms)}
+    return {camel(field.name): getattr(terms, field.name) for field in fields(terms)}
 
 
 def _word(kind: str, value: Any) -> bytes:

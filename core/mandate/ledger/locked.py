@@ -41,7 +41,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.util import identity_key
 
-from core.canonical import canonical_json
+from core.canonical import canonical_json, canonical_plain
 from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.ledger.chain import plain_payload
@@ -73,7 +73,7 @@ from core.mandate.rules.ledger import (
     state_to_json,
     tells,
 )
-from core.mandate.rules.record import canonical_row_with, genesis_hash, row_hash
+from core.mandate.rules.record import genesis_hash, row_body, row_hash
 from core.mandate.rules.unvalued import WentOut, went_out_after
 from core.mandate.tables import Mandate, MandateEvent, MandateHead, MandateUndo
 
@@ -201,7 +201,7 @@ class OpenLedger:
     ) -> LedgerRow:
         """Chain a row to the last one.
 
-        It gets its id when it is inserted; until then 0, which no hash and no fold reads.
+        Its id is 0, which no hash and no fold reads: the database gives it one.
         """
         payload, written = self.written.of(row.payload)
         self.created_at = max(self.created_at, now.astimezone(UTC))
@@ -229,7 +229,7 @@ class OpenLedger:
             "row_hash": "",
         }
         added = LedgerRow(**fields)
-        hashed = row_hash(self.row_hash, canonical_row_with(added, written))
+        hashed = row_hash(self.row_hash, canonical_plain(row_body(added)))
         # nobody has seen the row yet; making it twice is what a long COPY would mostly do
         object.__setattr__(added, "row_hash", hashed)
         self.fresh.append(added)

@@ -40,14 +40,13 @@ from core.mandate.rules.ledger import (
     LedgerRow,
     MandateFacts,
     MandateState,
-    NewRow,
-    ReportedBy,
     StateVersionError,
     ToldByTx,
     fold_on,
     state_from_json,
     tells,
 )
+from core.mandate.rules.rows import reversal_row
 from core.mandate.tables import MandateEvent, MandateUndo
 
 WHOLE_LEDGERS_AT_ONCE = 20
@@ -121,7 +120,7 @@ def _reverse(
         return 0
     for ledger in ledgers:
         for row in reversed_rows.get(ledger.mandate_id, ()):
-            ledger.add(_compensation(row, now), row.incarnation, row.id, now)
+            ledger.add(reversal_row(row, now), row.incarnation, row.id, now)
     touched = [ledger for ledger in ledgers if ledger.fresh]
     weeks = _fold_again(session, touched, reversed_rows)
     copy_lines(
@@ -134,24 +133,6 @@ def _reverse(
     mandate_weeks.drop(session, weeks)
     _forget_after(session, reversed_rows)
     return sum(map(len, reversed_rows.values()))
-
-
-def _compensation(row: LedgerRow, now: datetime) -> NewRow:
-    """The row that takes `row` back: same kind and place on the chain, told by the chain, now."""
-    return NewRow(
-        kind=row.kind,
-        reported_by=ReportedBy.CHAIN,
-        occurred_at=now,
-        base_key=f"reversal:{row.base_key}",
-        amount_usdc_e6=row.amount_usdc_e6,
-        cash_delta_usdc_e6=-row.cash_delta_usdc_e6,
-        chain_id=row.chain_id,
-        tx_hash=row.tx_hash,
-        log_index=row.log_index,
-        block_number=row.block_number,
-        block_hash=row.block_hash,
-        payload={"reversal": True, "reverses_seq": row.seq, "cause": "reorg"},
-    )
 
 
 def _fold_again(

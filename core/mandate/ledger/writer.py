@@ -1,7 +1,7 @@
 """The mandate ledger: the only writer of mandate_event, mandate_head and the projections on
 mandate.
 
-    lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  insert  ->  save head and projections
+    lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  COPY  ->  save head and projections
 
 Laws
 - Every writer takes the mandate's row first and its head second; several mandates by rising id. So
@@ -17,12 +17,12 @@ Laws
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import BigInteger, ColumnElement, Select, any_, bindparam, insert, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Select, any_, bindparam, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session
@@ -34,7 +34,6 @@ from core.ledger.chain import facts_of, known_keys
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.copy_rows import COPIED
 from core.mandate.ledger.locked import (
-    OpenLedger,
     keep_undo,
     open_ledgers,
     read_needs,
@@ -122,7 +121,7 @@ def append(session: WriteSession, mandate_id: int, row: NewRow, now: datetime) -
 def append_many(
     session: WriteSession, mandate_id: int, rows: Sequence[NewRow], now: datetime
 ) -> list[Appended]:
-    """Append rows in their order, with one insert; the answers are in the same order.
+    """Append rows in their order; the answers are in the same order, new rows without their id.
 
     Errors: as `append`.
     """
@@ -137,12 +136,10 @@ def append_many(
     read_needs(session, opened, {mandate_id: [row for row in rows if row.base_key not in standing]})
     is_new = ledger.grow(rows, standing.keys(), known.incarnations, now)
     keep_undo(session, opened)
-    inserted = {row.base_key: row for row in _insert(session, ledger)}
+    copy_lines(session, MandateEvent.__tablename__, COPIED, ledger.lines())
     save(session, opened, now)
-    return [
-        Appended(inserted.get(row.base_key) or standing[row.base_key], new)
-        for row, new in zip(rows, is_new, strict=True)
-    ]
+    rows_now = standing | {row.base_key: row for row in ledger.fresh}
+    return [Appended(rows_now[row.base_key], new) for row, new in zip(rows, is_new, strict=True)]
 
 
 def append_ledgers(
@@ -344,29 +341,6 @@ def _state(session: Session, head: MandateHead) -> MandateState:
             load_rows(session, head.mandate_id),
             mandate_facts(session.get_one(Mandate, head.mandate_id)),
         )
-
-
-def _insert(session: WriteSession, ledger: OpenLedger) -> list[LedgerRow]:
-    """Insert the fresh rows at once; the same rows with their ids."""
-    if not ledger.fresh:
-        return []
-    statement = insert(MandateEvent).returning(MandateEvent.seq, MandateEvent.id)
-    ids = {
-        inserted.seq: inserted.id
-        for inserted in session.execute(statement, [_event(row) for row in ledger.fresh])
-    }
-    return [replace(row, id=ids[row.seq]) for row in ledger.fresh]
-
-
-def _event(row: LedgerRow) -> dict[str, Any]:
-    hashes = {
-        name: _bytes(getattr(row, name))
-        for name in ("tx_hash", "block_hash", "prev_hash", "row_hash")
-    }
-    columns = {name: getattr(row, name) for name in LedgerRow.__dataclass_fields__ if name != "id"}
-    author = None if row.author is None else asdict(row.author)
-    enums = {"kind": row.kind.value, "reported_by": row.reported_by.value}
-    return columns | hashes | enums | {"author": author}
 
 
 def _head_faults(mandate: Mandate, head: MandateHead, folded: _Folded) -> list[str]:

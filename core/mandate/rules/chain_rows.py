@@ -18,7 +18,7 @@ from typing import Any
 from core.mandate.rules import events as ev
 from core.mandate.rules.refusals import UNKNOWN, reason_as_recorded
 from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
-from core.mandate.rules.terms import ZERO_ADDRESS
+from core.mandate.rules.terms import ZERO_ADDRESS, camel
 from core.money import UsdcE6, usdc_text
 from core.times import instant_text
 
@@ -333,15 +333,10 @@ def _factory_args(event: Any) -> dict[str, str]:
     """Arguments under their Solidity names; times as text of unix seconds, roles by name where they
     have one.
     """
-    args = {_camel(field.name): str(getattr(event, field.name)) for field in fields(event)}
+    args = {camel(field.name): str(getattr(event, field.name)) for field in fields(event)}
     if "role" in args:
         args["role"] = ROLE_NAMES.get(args["role"].lower(), args["role"])
     return args
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.capitalize() for part in tail)
 
 
 def _who(by: str, parties: Parties) -> ReportedBy:

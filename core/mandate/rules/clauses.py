@@ -33,7 +33,7 @@ from core.mandate.rules.targets import (
     targets_to_json,
 )
 from core.mandate.rules.term_words import ON_FLOOR_WORDS, fields_of
-from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, MandateTerms
+from core.mandate.rules.terms import DEFAULT_AGENT_FEE_BPS, V2_ONLY, MandateTerms
 from core.money import usdc_text, usdc_text_or_none
 from core.selectors import argument_words
 from core.times import utc_text, utc_words
@@ -56,10 +56,6 @@ CONTRACT: Final = "Contract"
 RELAY_GUARD: Final = "Torii guard"  # the service's relay guard; the name is the API's
 VENUE: Final = "Venue"
 EnforcedBy = Literal["Contract", "Torii guard", "Venue"]
-
-_UNSIGNED_IN_VERSION_1: Final = frozenset(
-    {"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ def clauses(
 
 
 def _clause(key: str, draft: _Draft, version: int) -> dict[str, Any]:
-    unsigned = _UNSIGNED_IN_VERSION_1 if version == 1 else frozenset()
+    unsigned = V2_ONLY if version == 1 else frozenset()
     behind = (*fields_of(key), *draft.also_signed)
     signed = [name for name in behind if name not in unsigned]
     return {

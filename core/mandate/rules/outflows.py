@@ -7,7 +7,7 @@ Laws
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import MarketMode
@@ -20,24 +20,14 @@ from core.times import DAY_S
 
 @dataclass(frozen=True, slots=True)
 class Outflow:
-    """`at`: unix seconds; amount in USDC base units, above 0."""
-
-    at: int
-    amount_usdc_e6: int
-    tx_hash: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RowOutflow:
-    """What one row says that left: units as of an outflow.
-
-    `batch`: rows of the same one are one outflow; None: it is one by itself.
+    """What left, as one row says it or several of one batch. `at`: unix seconds; amount in USDC base
+    units. `batch`: rows of the same one are one outflow; None: it is one by itself.
     """
 
     at: int
     amount_usdc_e6: int
     tx_hash: str | None
-    batch: tuple[str | None, int | None] | None = None
+    batch: tuple[str | None, int | None] | None = field(default=None, compare=False)
 
 
 def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, ...]:
@@ -47,31 +37,29 @@ def outflows(rows: Iterable[LedgerRow], facts: MandateFacts) -> tuple[Outflow, .
     )
 
 
-def taken_by(row: LedgerRow, facts: MandateFacts) -> RowOutflow | None:
+def taken_by(row: LedgerRow, facts: MandateFacts) -> Outflow | None:
     """What a row that counts says; None: nothing of outflows."""
     if row.kind not in (RowKind.MOVE, RowKind.BUY):
         return None
     at = int(row.occurred_at.timestamp())
     if facts.market_mode is MarketMode.PAPER:
-        return RowOutflow(at, -row.cash_delta_usdc_e6, row.tx_hash)
+        return Outflow(at, -row.cash_delta_usdc_e6, row.tx_hash)
     if (executed := chain_fact(row, "executed")) is not None:
         nonce = executed.get("nonce")
         batch = (row.tx_hash, nonce if isinstance(nonce, int) else None)
-        return RowOutflow(at, spent_and_received(row)[0], row.tx_hash, batch)
+        return Outflow(at, spent_and_received(row)[0], row.tx_hash, batch)
     return None
 
 
-def outflows_of(listed: Sequence[RowOutflow]) -> tuple[Outflow, ...]:
-    """The same of what the rows say, in the order of the ledger: the batches come first."""
+def outflows_of(listed: Sequence[Outflow]) -> tuple[Outflow, ...]:
+    """Of what rows say, in the order of the ledger, those above 0: the batches come first."""
     batches: dict[tuple[str | None, int | None], Outflow] = {}
     for one in listed:
         if one.batch is not None:
             before = batches.get(one.batch)
             amount = one.amount_usdc_e6 + (0 if before is None else before.amount_usdc_e6)
-            batches[one.batch] = Outflow(one.at, amount, one.tx_hash)
-    alone = [
-        Outflow(one.at, one.amount_usdc_e6, one.tx_hash) for one in listed if one.batch is None
-    ]
+            batches[one.batch] = replace(one, amount_usdc_e6=amount)
+    alone = [one for one in listed if one.batch is None]
     return tuple(one for one in [*batches.values(), *alone] if one.amount_usdc_e6 > 0)
 
 

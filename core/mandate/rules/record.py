@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from core.canonical import canonical_json, canonical_text, chain_hash
+from core.canonical import canonical_json, chain_hash
 from core.errors import InvalidParameterError
 from core.mandate.rules.rows import LedgerRow
 from core.money import usdc_text, usdc_text_or_none
@@ -43,60 +43,7 @@ def canonical_row(row: LedgerRow) -> bytes:
     Errors: InvalidParameterError for a payload with a float; ValueError for a reversal that names
     no `reverses_seq`.
     """
-    return canonical_row_with(row, canonical_json(row.payload, "$.payload"))
-
-
-def canonical_row_with(row: LedgerRow, payload: bytes) -> bytes:
-    """As `canonical_row`, when the payload's canonical bytes are at hand.
-
-    It is `canonical_json(row_body(row))`, written at once: the keys are known and sorted, and most
-    values need no escaping.
-    """
-    return b"".join(
-        (
-            b'{"amount_usdc":',
-            _json(usdc_text_or_none(row.amount_usdc_e6)),
-            b"" if row.author is None else b',"author":' + canonical_json(asdict(row.author)),
-            b',"base_key":',
-            canonical_text(row.base_key),
-            b',"block_hash":',
-            _json(row.block_hash),
-            b',"block_number":',
-            _json(row.block_number),
-            b',"cash_delta_usdc":',
-            _json(usdc_text(row.cash_delta_usdc_e6)),
-            b',"chain_id":',
-            _json(row.chain_id),
-            b',"created_at":',
-            _json(exact_instant_text(row.created_at)),
-            b',"incarnation":',
-            _json(row.incarnation),
-            b',"kind":',
-            _json(row.kind.value),
-            b',"log_index":',
-            _json(row.log_index),
-            b',"occurred_at":',
-            _json(exact_instant_text(row.occurred_at)),
-            b',"payload":',
-            payload,
-            b',"reported_by":',
-            _json(row.reported_by.value),
-            b',"reverses_seq":',
-            _json(_reverses_seq(row)),
-            b',"seq":',
-            _json(row.seq),
-            b',"tx_hash":',
-            _json(row.tx_hash),
-            b"}",
-        )
-    )
-
-
-def _json(value: str | int | None) -> bytes:
-    """A value of ours, which holds nothing that JSON escapes."""
-    if value is None:
-        return b"null"
-    return b'"' + value.encode() + b'"' if isinstance(value, str) else b"%d" % value
+    return canonical_json(row_body(row))
 
 
 def row_body(row: LedgerRow) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
-from operator import itemgetter
 from sys import intern
-from typing import Any, Final, TypeGuard
+from typing import Annotated, Any, Final, Literal, TypeGuard, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from core.anchors.rules import EpochPost
 from core.errors import InvalidParameterError
@@ -30,39 +32,100 @@ from core.times import exact_instant_text
 
 FORMAT: Final = "mandate-record"
 VERSION: Final = 2
-FIRST_FORMS: Final[Mapping[str, tuple[type, ...]]] = {
-    **dict.fromkeys(
-        ("format", "mandate_id", "market_mode", "factory", "terms_digest", "genesis_hash"), (str,)
-    ),
-    **dict.fromkeys(("version", "chain_id", "terms_version"), (int,)),
-    **dict.fromkeys(("vault", "signature"), (str, type(None))),
-    **dict.fromkeys(("rules", "guard_targets"), (list,)),
-    "terms": (dict,),
-}
-FIRST_KEYS: Final = frozenset(FIRST_FORMS)
-AS_OF_KEYS: Final = frozenset({"block_hash", "block_number", "reverts_block_number"})
-ROW_KEYS: Final = frozenset({"body", "prev_hash", "row_hash"})
 MOST_SHARED: Final = 66  # characters: an address or a hash
 TIMES_KEPT: Final = 512  # newest ones
-ANCHOR_KEYS: Final = frozenset(
-    {"block_hash", "block_number", "epoch", "proof", "root", "root_before", "row_hash", "seq", "tx_hash"}
-)  # fmt: skip
-HEAD_KEYS: Final = frozenset({"as_of", "row_hash", "seq", "totals"})
 # {facts, from_block}: what the chain said and the rows do not say yet (core.quarantine.rules)
 HELD_KEY: Final = "held"
-BODY_KEYS: Final = frozenset(
-    {
-        "amount_usdc", "base_key", "block_hash", "block_number", "cash_delta_usdc", "chain_id", "created_at", "incarnation", "kind",
-        "log_index", "occurred_at", "payload", "reported_by", "reverses_seq", "seq", "tx_hash",
-    }
-)  # fmt: skip
-_TIME_TEXT: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
-AUTHOR_KEY: Final = "author"  # in the body of a signed row
-AUTHOR_KEYS: Final = frozenset({"prev", "sequence", "signature", "signer"})
-MOST_SEQUENCE: Final = 2**53 - 1
-CHECKSUM_FORM: Final = re.compile("0x[0-9a-fA-F]{40}")
 HASH_FORM: Final = re.compile("0x[0-9a-f]{64}")
-SIGNATURE_FORM: Final = re.compile("0x([0-9a-f]{2}){0,8191}")
+_TIME_TEXT: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{6}Z")
+
+Height = Annotated[int, Meta(ge=0)]
+Number = Annotated[int, Meta(ge=1)]
+Hash = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{64}\Z")]
+
+
+class RecordForm(msgspec.Struct, forbid_unknown_fields=True):
+    """An object of a record: these keys and no others."""
+
+
+class FirstForm(RecordForm):
+    format: Literal["mandate-record"]
+    version: Literal[2]
+    mandate_id: str
+    market_mode: str
+    chain_id: int
+    factory: str
+    vault: str | None
+    terms_version: int
+    terms: dict[str, Any]
+    terms_digest: str
+    rules: list[Any]
+    guard_targets: list[Any]
+    signature: str | None
+    genesis_hash: str
+
+
+class AuthorForm(RecordForm):
+    signer: Annotated[str, Meta(pattern=r"^0x[0-9a-fA-F]{40}\Z")]
+    sequence: Annotated[int, Meta(ge=1, le=2**53 - 1)]
+    prev: Hash
+    signature: Annotated[str, Meta(pattern=r"^0x([0-9a-f]{2}){0,8191}\Z")]
+
+
+class BodyForm(RecordForm):
+    seq: Number
+    kind: RowKind
+    reported_by: ReportedBy
+    base_key: str
+    incarnation: Number
+    reverses_seq: Number | None
+    amount_usdc: str | None
+    cash_delta_usdc: str
+    chain_id: Number | None
+    tx_hash: Hash | None
+    log_index: Height | None
+    block_number: Height | None
+    block_hash: Hash | None
+    payload: dict[str, Any]
+    occurred_at: str
+    created_at: str
+    author: AuthorForm | UnsetType = UNSET
+
+
+class RowForm(RecordForm):
+    body: BodyForm
+    prev_hash: Hash
+    row_hash: Hash
+
+
+class AnchorForm(RecordForm):
+    epoch: Height
+    root: Hash
+    root_before: Hash
+    block_number: Height
+    block_hash: Hash
+    tx_hash: Hash
+    seq: Height
+    row_hash: Hash
+    proof: str
+
+
+class AnchorLineForm(RecordForm):
+    anchor: AnchorForm
+
+
+class AsOfForm(RecordForm):
+    block_number: Height
+    block_hash: Hash
+    reverts_block_number: Height
+
+
+class HeadForm(RecordForm):
+    as_of: AsOfForm | None
+    row_hash: Any
+    seq: Any
+    totals: dict[str, Any]
+    held: Any = UNSET
 
 
 def totals_of(state: MandateState) -> dict[str, Any]:
@@ -87,41 +150,37 @@ def row_of_line(line: Mapping[str, Any]) -> LedgerRow:
 
     Errors: InvalidParameterError naming the key that is missing, unknown or has another form.
     """
-    _require_keys(line, ROW_KEYS, "the line")
-    body = line["body"]
-    if not isinstance(body, Mapping):
-        raise InvalidParameterError("body", "an object")
-    if body.keys() != BODY_KEYS:
-        _require_keys(body, BODY_KEYS | {AUTHOR_KEY} if AUTHOR_KEY in body else BODY_KEYS, "body")
-    if (wrong := _wrong_form(tuple(map(type, _values_of(body))))) is not None:
-        raise InvalidParameterError(f"body.{wrong}", "has another form than a record's")
-    _require_numbers(body)
-    _require_reversal(body)
+    found = _read(line, RowForm)
+    body = found.body
+    # a reversal names the same row twice, and nothing else names one
+    if body.reverses_seq is not None:
+        named = body.payload.get("reverses_seq")
+        if type(named) is not int or named != body.reverses_seq:
+            raise InvalidParameterError("body.reverses_seq", "name the row that the payload names")
     return LedgerRow(
-        kind=_KINDS.get(body["kind"]) or _member(RowKind, body["kind"], "body.kind"),
-        reported_by=_REPORTERS.get(body["reported_by"])
-        or _member(ReportedBy, body["reported_by"], "body.reported_by"),
-        occurred_at=_time(body["occurred_at"], "body.occurred_at"),
-        base_key=body["base_key"],
+        kind=body.kind,
+        reported_by=body.reported_by,
+        occurred_at=_time(body.occurred_at, "body.occurred_at"),
+        base_key=body.base_key,
         amount_usdc_e6=None
-        if body["amount_usdc"] is None
-        else _amount(body["amount_usdc"], "body.amount_usdc"),
-        cash_delta_usdc_e6=_amount(body["cash_delta_usdc"], "body.cash_delta_usdc"),
-        chain_id=body["chain_id"],
-        tx_hash=_hash_or_none(body["tx_hash"], "body.tx_hash"),
-        log_index=body["log_index"],
-        block_number=body["block_number"],
-        block_hash=_hash_or_none(body["block_hash"], "body.block_hash"),
-        payload=_shared(body["payload"]),
-        author=_author(body[AUTHOR_KEY]) if AUTHOR_KEY in body else None,
-        id=body["seq"],
+        if body.amount_usdc is None
+        else _amount(body.amount_usdc, "body.amount_usdc"),
+        cash_delta_usdc_e6=_amount(body.cash_delta_usdc, "body.cash_delta_usdc"),
+        chain_id=body.chain_id,
+        tx_hash=body.tx_hash and intern(body.tx_hash),
+        log_index=body.log_index,
+        block_number=body.block_number,
+        block_hash=body.block_hash and intern(body.block_hash),
+        payload=_shared(body.payload),
+        author=None if isinstance(body.author, UnsetType) else _author(body.author),
+        id=body.seq,
         mandate_id=0,
-        seq=body["seq"],
-        incarnation=body["incarnation"],
-        reverses_id=body["reverses_seq"],
-        created_at=_time(body["created_at"], "body.created_at"),
-        prev_hash=_hash(line["prev_hash"], "prev_hash"),
-        row_hash=_hash(line["row_hash"], "row_hash"),
+        seq=body.seq,
+        incarnation=body.incarnation,
+        reverses_id=body.reverses_seq,
+        created_at=_time(body.created_at, "body.created_at"),
+        prev_hash=found.prev_hash,
+        row_hash=found.row_hash,
     )
 
 
@@ -135,29 +194,10 @@ def _shared(payload: dict[str, Any]) -> dict[str, Any]:
     return payload
 
 
-def _author(said: object) -> RowAuthor:
-    if not isinstance(said, Mapping):
-        raise InvalidParameterError("body.author", "an object")
-    _require_keys(said, AUTHOR_KEYS, "body.author")
-    try:
-        return row_author(**said)
-    except ValueError as error:
-        raise InvalidParameterError("body.author", str(error)) from error
-
-
-def row_author(signer: object, sequence: object, prev: object, signature: object) -> RowAuthor:
-    """A signature of a row in the one form that a record has. Errors: ValueError."""
-    if not (isinstance(signer, str) and CHECKSUM_FORM.fullmatch(signer)) or (
-        checksum_address(signer) != signer
-    ):
-        raise ValueError("signer: write a checksum address")
-    if type(sequence) is not int or not 1 <= sequence <= MOST_SEQUENCE:
-        raise ValueError("sequence: write a whole number from 1 on")
-    if not (isinstance(prev, str) and HASH_FORM.fullmatch(prev)):
-        raise ValueError("prev: write 0x and 64 lower-case hex digits")
-    if not (isinstance(signature, str) and SIGNATURE_FORM.fullmatch(signature)):
-        raise ValueError("signature: write 0x and lower-case hex")
-    return RowAuthor(signer=signer, sequence=sequence, prev=prev, signature=signature)
+def _author(said: AuthorForm) -> RowAuthor:
+    if checksum_address(said.signer) != said.signer:
+        raise InvalidParameterError("body.author.signer", "write a checksum address")
+    return RowAuthor(**msgspec.structs.asdict(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,50 +218,21 @@ class AnchorLine:
     @classmethod
     def of_json(cls, line: Mapping[str, Any]) -> "AnchorLine":
         """Errors: InvalidParameterError when it has not the form of a record's."""
-        anchor = line.get("anchor")
-        if line.keys() != {"anchor"} or not isinstance(anchor, Mapping):
-            raise InvalidParameterError("anchor", "an object, alone in its line")
-        _require_keys(anchor, ANCHOR_KEYS, "the anchor")
-        for key in ("block_number", "epoch", "seq"):
-            if type(anchor[key]) is not int or anchor[key] < 0:
-                raise InvalidParameterError(f"anchor.{key}", "a whole number from 0 on")
-        for key in ("block_hash", "root", "root_before", "row_hash", "tx_hash"):
-            if not is_hash(anchor[key]):
-                raise InvalidParameterError(f"anchor.{key}", "0x and 64 lower-case hex digits")
-        if not isinstance(anchor["proof"], str):
-            raise InvalidParameterError("anchor.proof", "text")
-        own = {key: anchor[key] for key in ("seq", "row_hash", "proof")}
-        post = EpochPost(**{key: anchor[key] for key in ANCHOR_KEYS - own.keys()})
-        return cls(post, **own)
+        said = msgspec.structs.asdict(_read(line, AnchorLineForm).anchor)
+        own = {key: said.pop(key) for key in ("seq", "row_hash", "proof")}
+        return cls(EpochPost(**said), **own)
 
 
 def is_first_line(line: Mapping[str, Any]) -> bool:
     """Whether a line has the form of a record's first one; what it says may still be false."""
-    if line.keys() != FIRST_KEYS or (line["format"], line["version"]) != (FORMAT, VERSION):
-        return False
-    return all(type(line[key]) in kinds for key, kinds in FIRST_FORMS.items())
+    return _has_form(line, FirstForm)
 
 
 def is_head(head: object) -> bool:
     """Whether a value has the form of a record's head."""
-    if (
-        not isinstance(head, Mapping)
-        or head.keys() - {HELD_KEY} != HEAD_KEYS
-        or not isinstance(head["totals"], Mapping)
-    ):
+    if not isinstance(head, Mapping) or not _has_form(head, HeadForm):
         return False
-    if HELD_KEY in head and not is_short_json(head[HELD_KEY]):
-        return False
-    as_of = head["as_of"]
-    if as_of is None:
-        return True
-    heights = ("block_number", "reverts_block_number")
-    return (
-        isinstance(as_of, Mapping)
-        and as_of.keys() == AS_OF_KEYS
-        and is_hash(as_of["block_hash"])
-        and all(type(as_of[key]) is int and as_of[key] >= 0 for key in heights)
-    )
+    return HELD_KEY not in head or is_short_json(head[HELD_KEY])
 
 
 def is_hash(value: object) -> TypeGuard[str]:
@@ -229,63 +240,24 @@ def is_hash(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and HASH_FORM.fullmatch(value) is not None
 
 
-_KINDS: Final = {kind.value: kind for kind in RowKind}
-_REPORTERS: Final = {by.value: by for by in ReportedBy}
-_TEXT, _TEXT_OR_NONE, _WHOLE, _WHOLE_OR_NONE = (str,), (str, type(None)), (int,), (int, type(None))
-_FORMS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(
-        ("base_key", "cash_delta_usdc", "created_at", "kind", "occurred_at", "reported_by"), _TEXT
-    ),
-    **dict.fromkeys(("amount_usdc", "block_hash", "tx_hash"), _TEXT_OR_NONE),
-    **dict.fromkeys(("incarnation", "seq"), _WHOLE),
-    **dict.fromkeys(("block_number", "chain_id", "log_index", "reverses_seq"), _WHOLE_OR_NONE),
-    "payload": (dict,),
-}
-_values_of = itemgetter(*_FORMS)
+Form = TypeVar("Form", bound=RecordForm)
 
 
-@lru_cache(maxsize=64)  # of all rows but a few, the types are those of the row before
-def _wrong_form(found: tuple[type, ...]) -> str | None:
-    """The first key whose value has none of its types; `found`: in the order of `_FORMS`."""
-    pairs = zip(_FORMS.items(), found, strict=True)
-    return next((key for (key, kinds), kind in pairs if kind not in kinds), None)
-
-
-# the least that each number may be
-_LEAST: Final[Mapping[str, int]] = {
-    "block_number": 0, "chain_id": 1, "incarnation": 1, "log_index": 0, "reverses_seq": 1, "seq": 1,
-}  # fmt: skip
-
-
-def _require_numbers(body: Mapping[str, Any]) -> None:
-    for key, least in _LEAST.items():
-        found = body[key]
-        if found is not None and found < least:
-            raise InvalidParameterError(f"body.{key}", f"write {least} or more")
-
-
-def _require_reversal(body: Mapping[str, Any]) -> None:
-    """A reversal names the same row twice, and nothing else names one."""
-    reverses = body["reverses_seq"]
-    if reverses is None:
-        return
-    named = body["payload"].get("reverses_seq")
-    if type(named) is not int or named != reverses:
-        raise InvalidParameterError("body.reverses_seq", "name the row that the payload names")
-
-
-def _require_keys(found: Mapping[str, Any], wanted: frozenset[str], place: str) -> None:
-    if found.keys() != wanted:
-        raise InvalidParameterError(
-            min(found.keys() ^ wanted), f"{place} has other keys than a record's"
-        )
-
-
-def _member(kinds: Any, text: str, key: str) -> Any:
+def _read(value: Mapping[str, Any], form: type[Form]) -> Form:
+    """Errors: InvalidParameterError naming the place."""
     try:
-        return kinds(text)
-    except ValueError as error:
-        raise InvalidParameterError(key, f"one of {', '.join(kinds)}") from error
+        return msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        rule, _, place = str(error).partition(" - at `$.")
+        raise InvalidParameterError(place.rstrip("`") or "line", rule) from error
+
+
+def _has_form(value: Mapping[str, Any], form: type[RecordForm]) -> bool:
+    try:
+        _read(value, form)
+    except InvalidParameterError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=4_096)  # a ledger has few different amounts
@@ -296,7 +268,6 @@ def _amount(text: str, key: str) -> UsdcE6:
     return amount
 
 
-@lru_cache(maxsize=1_024)  # the rows of a block have one time
 def _time(text: str, key: str) -> datetime:
     """Week dates, other zones and digits of other scripts are no times of a record."""
     try:
@@ -313,19 +284,3 @@ def _instant(text: str) -> datetime:
         if exact_instant_text(at) == text:
             return at
     raise ValueError(text)
-
-
-def _hash_or_none(value: str | None, key: str) -> str | None:
-    """Of a block or a transaction, which stands in many rows: each is kept once."""
-    return None if value is None else _known_hash(value, key)
-
-
-@lru_cache(maxsize=1_024)
-def _known_hash(value: str, key: str) -> str:
-    return intern(_hash(value, key))
-
-
-def _hash(value: object, key: str) -> str:
-    if is_hash(value):
-        return value
-    raise InvalidParameterError(key, "write 0x and 64 lower-case hex digits")

@@ -93,6 +93,24 @@ class LedgerRow(NewRow):
     row_hash: str
 
 
+def reversal_row(row: LedgerRow, now: datetime) -> NewRow:
+    """The row that takes `row` back: same kind and place on the chain, told by the chain, now."""
+    return NewRow(
+        kind=row.kind,
+        reported_by=ReportedBy.CHAIN,
+        occurred_at=now,
+        base_key=f"reversal:{row.base_key}",
+        amount_usdc_e6=row.amount_usdc_e6,
+        cash_delta_usdc_e6=-row.cash_delta_usdc_e6,
+        chain_id=row.chain_id,
+        tx_hash=row.tx_hash,
+        log_index=row.log_index,
+        block_number=row.block_number,
+        block_hash=row.block_hash,
+        payload={"reversal": True, "reverses_seq": row.seq, "cause": "reorg"},
+    )
+
+
 def is_told_by_agent(row: NewRow) -> bool:
     """Whether the agent's word is all there is of it; its stop on the chain is the chain's word."""
     return row.reported_by is ReportedBy.AGENT and row.block_hash is None

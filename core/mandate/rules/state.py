@@ -7,10 +7,12 @@ Identity of cash, at every row (held by a property test):
     cash = deposited + received - spent - withdrawn - paid_out
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from core.mandate.rules.lifecycle import ENDED, MarketMode, Status
 from core.mandate.rules.terms import ZERO_ADDRESS
@@ -282,7 +284,7 @@ def changed(state: MandateState, **changes: Any) -> MandateState:
     return after
 
 
-_NAMES = tuple(field.name for field in fields(MandateState))
+_NAMES = frozenset(field.name for field in fields(MandateState))
 _FIELDS = len(_NAMES)
 
 
@@ -290,10 +292,8 @@ def state_to_json(state: MandateState) -> dict[str, Any]:
     """The state as a JSON object: amounts as ints, times as ISO text; `state_from_json` gives the
     same state back.
     """
-    return {
-        "version": STATE_VERSION,
-        **{name: _to_json(value) for name, value in state.__dict__.items()},
-    }
+    written: dict[str, Any] = msgspec.to_builtins(state)
+    return {"version": STATE_VERSION, **written}
 
 
 def changes_to_json(before: MandateState, after: MandateState) -> dict[str, Any]:
@@ -301,65 +301,23 @@ def changes_to_json(before: MandateState, after: MandateState) -> dict[str, Any]
     of fifty fields.
     """
     known = before.__dict__
-    return {
-        name: _to_json(value) for name, value in after.__dict__.items() if value is not known[name]
-    }
+    changes = {name: value for name, value in after.__dict__.items() if value is not known[name]}
+    written: dict[str, Any] = msgspec.to_builtins(changes)
+    return written
 
 
 def state_from_json(raw: Mapping[str, Any]) -> MandateState:
-    """The state as it was. Errors: StateVersionError when another version of the fold wrote it."""
+    """The state as it was.
+
+    Errors: StateVersionError when another version of the fold wrote it; ValueError, KeyError when
+    none did.
+    """
     if raw.get("version") != STATE_VERSION:
         raise StateVersionError(raw.get("version"))
-    values = {**raw}
-    del values["version"]
-    if len(values) != _FIELDS:
-        raise KeyError(
-            f"not the fields of version {STATE_VERSION}: {sorted(values.keys() ^ set(_NAMES))}"
-        )
-    for name, read in _READERS.items():
-        if values[name] is not None:
-            values[name] = read(values[name])
-    state = object.__new__(MandateState)
-    state.__dict__.update(values)
-    return state
-
-
-def _to_json(value: Any) -> Any:
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, Status):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
-    if is_dataclass(value):
-        return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
-    return value
-
-
-_PLAIN = (int, type(None), str, bool)
-
-
-def _position(raw: Mapping[str, Any]) -> Position:
-    times = {name: datetime.fromisoformat(raw[name]) for name in ("opened_at", "mark_at")}
-    return Position(**{**raw, **times})
-
-
-def _mark(raw: Mapping[str, Any]) -> ChainMark:
-    return ChainMark(**{**raw, "at": datetime.fromisoformat(raw["at"])})
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {  # of what is not null
-    **{
-        field.name: datetime.fromisoformat
-        for field in fields(MandateState)
-        if field.name.endswith("_at") and field.name != "next_at"
-    },
-    "status": Status,
-    "mark": _mark,
-    "positions": lambda rows: tuple(_position(row) for row in rows),
-    "targets": lambda rows: tuple(TargetFlow(**row) for row in rows),
-    "violation_counts": lambda rows: tuple((code, count) for code, count in rows),
-    "last_batch": lambda row: LastBatch(**row),
-}
+    if raw.keys() - {"version"} != _NAMES:
+        odd = sorted((raw.keys() - {"version"}) ^ _NAMES)
+        raise KeyError(f"not the fields of version {STATE_VERSION}: {odd}")
+    try:
+        return msgspec.convert(raw, MandateState)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error

@@ -25,7 +25,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from core.mandate.rules.moved import spent_and_received
-from core.mandate.rules.outflows import RowOutflow, busiest_day, outflows_of, taken_by
+from core.mandate.rules.outflows import Outflow, busiest_day, outflows_of, taken_by
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.rows import LedgerRow, RowKind
 from core.mandate.rules.short_statement import short_statement, summed
@@ -114,7 +114,7 @@ class WeekTally:
     """
 
     flows: Flows
-    taken: tuple[RowOutflow, ...] = ()
+    taken: tuple[Outflow, ...] = ()
 
     def with_rows(
         self, rows: Iterable[LedgerRow], facts: MandateFacts, week: IsoWeek

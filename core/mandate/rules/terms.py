@@ -26,6 +26,8 @@ from core.money import BPS_ONE, MAX_ABS_USDC_E6, UsdcE6, bps_of_down, usdc_text
 from core.times import DAY_S
 
 UNPINNED = 255
+# not in terms that were signed before version 2, by their Solidity names
+V2_ONLY: Final = frozenset({"perTxCap", "dailyCap", "approvalAbove", "onFloor", "guardTargetsHash"})
 MAX_RULES: Final = 32  # ConstantsLib.MAX_RULES
 
 
@@ -193,7 +195,7 @@ def address_from_text(text: object, field: str) -> str:
 
 def terms_to_json(terms: MandateTerms) -> dict[str, str]:
     """The terms as JSON: the EIP-712 names in their order, integers as decimal strings."""
-    return {_camel(field.name): str(getattr(terms, field.name)) for field in fields(terms)}
+    return {camel(field.name): str(getattr(terms, field.name)) for field in fields(terms)}
 
 
 def terms_from_json(document: Mapping[str, Any]) -> MandateTerms:
@@ -201,7 +203,7 @@ def terms_from_json(document: Mapping[str, Any]) -> MandateTerms:
 
     Errors: InvalidParameterError, InvalidNumberError naming the key.
     """
-    names = {_camel(field.name): field for field in fields(MandateTerms)}
+    names = {camel(field.name): field for field in fields(MandateTerms)}
     for key in names.keys() ^ document.keys():
         raise InvalidParameterError(
             key, "missing" if key in names else "no such field in the terms"
@@ -285,7 +287,8 @@ def _hash(text: str, field: str) -> str:
 # JSON
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """A name of ours as Solidity has it: `stop_floor` is stopFloor."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.ledger.chain import Link, genesis
 from core.ledger.lines import ledger_lines, shown_head
-from core.market.ledger.writer import COPIED, LEDGER, ONE, body_of
+from core.market.ledger.writer import COLUMNS, LEDGER, ONE, body_of
 from core.market.tables import MarketWarning, MarketWarningHead
 
 FORM: Final = "warnings"
@@ -30,7 +30,7 @@ def lines(session: Session, after: int, limit: int) -> Iterator[str]:
             row.seq,
             row.prev_hash,
             row.row_hash,
-            body_of({name: getattr(row, name) for name in COPIED}),
+            body_of({name: getattr(row, name) for name in COLUMNS}),
         )
         for row in session.scalars(query)
     )

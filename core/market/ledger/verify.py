@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.ledger.chain import Link, chain_faults, genesis
-from core.market.ledger.writer import COPIED, LEDGER, ONE, body_of
+from core.market.ledger.writer import COLUMNS, LEDGER, ONE, body_of
 from core.market.tables import MarketWarning, MarketWarningHead
 
 AT_ONCE = 2_000
@@ -20,10 +20,10 @@ def warning_faults(session: Session) -> list[str]:
 
     def links() -> Iterator[Link]:
         nonlocal last
-        columns = [getattr(MarketWarning, name) for name in COPIED]
+        columns = [getattr(MarketWarning, name) for name in COLUMNS]
         query = select(*columns).order_by(MarketWarning.seq)
         for row in session.execute(query.execution_options(yield_per=AT_ONCE)).mappings():
-            named: dict[str, Any] = {name: row[name] for name in COPIED}
+            named: dict[str, Any] = {name: row[name] for name in COLUMNS}
             last = (named["seq"], named["row_hash"])
             yield Link(named["seq"], named["prev_hash"], named["row_hash"], body_of(named))
 

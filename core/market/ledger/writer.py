@@ -10,15 +10,13 @@ Laws
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import delete, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
-from core.canonical import canonical_json
-from core.db.copying import bytes_cell, copy_lines, json_cell, number_cell, text_cell, time_cell
 from core.db.engine import WriteSession
 from core.ledger.chain import genesis, link_hash, lock_head, plain_payload
 from core.market.rules.warnings import SAME_WITHIN
@@ -30,21 +28,12 @@ ONE: Final = 1  # the only ledger of its kind, and the only head
 ISSUED: Final = "issued"
 CLEARED: Final = "cleared"
 REOPENED: Final = "reopened"
-COPIED: Final = (
-    *(
-        "seq",
-        "action",
-        "clears_seq",
-        "reopens_seq",
-        "exchange",
-        "asset_id",
-        "token",
-        "listing_id",
-        "type",
-    ),
-    *("severity", "is_predictive", "at", "evidence", "rule_version", "source_event"),
-    *("is_imported", "prev_hash", "row_hash"),
+HASHED: Final = (
+    *("seq", "action", "clears_seq", "reopens_seq", "exchange", "asset_id", "token", "listing_id"),
+    *("type", "severity", "is_predictive", "at", "evidence", "rule_version", "source_event"),
+    "is_imported",
 )
+COLUMNS: Final = (*HASHED, "prev_hash", "row_hash")
 
 
 WarningKey: TypeAlias = tuple[str, int, str]
@@ -156,7 +145,8 @@ def import_history(session: WriteSession, past: Iterable[PastWarning]) -> int:
             row = chain.row(ISSUED, one.warning, at, is_imported=True)
             seq_of[number] = row["seq"]
         rows.append(row)
-    copy_lines(session, MarketWarning.__tablename__, COPIED, map(_line, rows))
+    if rows:
+        session.execute(insert(MarketWarning), rows)
     over = {row["clears_seq"] for row in rows}
     left = [row for row in rows if row["action"] == ISSUED and row["seq"] not in over]
     _stand(session, [_shown(row, row["seq"], row["at"]) for row in left], [])
@@ -166,19 +156,13 @@ def import_history(session: WriteSession, past: Iterable[PastWarning]) -> int:
 
 def standing(session: Session) -> list[StandingWarning]:
     """All that are open."""
-    query = select(
-        MarketWarningStanding.seq,
-        MarketWarningStanding.exchange,
-        MarketWarningStanding.asset_id,
-        MarketWarningStanding.type,
-        MarketWarningStanding.issued_at,
-    )
+    query = select(*(getattr(MarketWarningStanding, one.name) for one in fields(StandingWarning)))
     return [StandingWarning(*row) for row in session.execute(query)]
 
 
 def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """What is hashed of a row: all but the hashes."""
-    return {name: row[name] for name in COPIED[:-2] if name != "at"} | {
+    return {name: row[name] for name in HASHED if name != "at"} | {
         "at": exact_instant_text(row["at"])
     }
 
@@ -199,22 +183,13 @@ class _WarningChain:
         is_imported: bool = False,
     ) -> dict[str, Any]:
         self.seq += 1
-        row: dict[str, Any] = {
+        row: dict[str, Any] = asdict(of) | {
             "seq": self.seq,
             "action": action,
             "clears_seq": of_seq if action == CLEARED else None,
             "reopens_seq": of_seq if action == REOPENED else None,
-            "exchange": of.exchange,
-            "asset_id": of.asset_id,
-            "token": of.token,
-            "listing_id": of.listing_id,
-            "type": of.type,
-            "severity": of.severity,
-            "is_predictive": of.is_predictive,
             "at": at.astimezone(UTC),
             "evidence": {} if action == CLEARED else plain_payload(of.evidence),
-            "rule_version": of.rule_version,
-            "source_event": of.source_event,
             "is_imported": is_imported,
             "prev_hash": self.row_hash,
         }
@@ -262,22 +237,9 @@ def _cleared_lately(
 
 
 def _rows(session: Session, seqs: Sequence[int]) -> dict[int, NewWarning]:
+    names = [one.name for one in fields(NewWarning)]
     found = session.scalars(select(MarketWarning).where(MarketWarning.seq.in_(seqs)))
-    return {
-        one.seq: NewWarning(
-            exchange=one.exchange,
-            asset_id=one.asset_id,
-            token=one.token,
-            listing_id=one.listing_id,
-            type=one.type,
-            severity=one.severity,
-            is_predictive=one.is_predictive,
-            evidence=one.evidence,
-            rule_version=one.rule_version,
-            source_event=one.source_event,
-        )
-        for one in found
-    }
+    return {one.seq: NewWarning(**{name: getattr(one, name) for name in names}) for one in found}
 
 
 def _key(row: Mapping[str, Any]) -> WarningKey:
@@ -295,28 +257,3 @@ def _stand(session: WriteSession, shown: Sequence[Mapping[str, Any]], over: Sequ
         session.execute(delete(MarketWarningStanding).where(MarketWarningStanding.seq.in_(over)))
     if shown:
         session.execute(insert(MarketWarningStanding), list(shown))
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return "\t".join(
-        (
-            str(row["seq"]),
-            row["action"],
-            number_cell(row["clears_seq"]),
-            number_cell(row["reopens_seq"]),
-            text_cell(row["exchange"]),
-            str(row["asset_id"]),
-            text_cell(row["token"]),
-            number_cell(row["listing_id"]),
-            row["type"],
-            row["severity"],
-            str(row["is_predictive"]),
-            time_cell(row["at"]),
-            json_cell(canonical_json(row["evidence"]).decode()),
-            row["rule_version"],
-            "\\N" if row["source_event"] is None else text_cell(row["source_event"]),
-            str(row["is_imported"]),
-            bytes_cell(row["prev_hash"]),
-            bytes_cell(row["row_hash"]),
-        )
-    )

@@ -1,4 +1,5 @@
-"""What a gap between venues is worth, net of fees, transfer and age (docs/market.md#arbitrage).
+"""What a gap between venues is worth, net of fees, transfer and age (docs/market.md#arbitrage), and
+what of its changes is told (docs/market.md#the-reel).
 
     net(Q) = bid_vwap_B(Q) (1 - fee_B) / (ask_vwap_A(Q) (1 + fee_A)) - 1 - withdrawal / Q
 
@@ -7,12 +8,14 @@ Laws
 - Both books are at most 90 s old and at most 60 s apart, or there is no figure.
 - A net that lacks a fee or depth is None. Actionable: above zero, the way open, nothing suspect.
 - Prices and sizes here are in US dollars: books of won are converted by their venue's own dollar.
+- An episode begins above 25 bps, and ends when the gap was at or below for five minutes without a
+  break; what it does in between is the same episode.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from statistics import median
 from typing import Final
@@ -24,6 +27,9 @@ SIZES_USD: Final = (1_000, 5_000, 10_000)
 MOST_AGE_S: Final = 90.0
 MOST_APART_S: Final = 60.0
 SUSPECT_GROSS_BPS: Final = 3_000.0
+LEAST_CHANGE_BPS: Final = 1.0
+EPISODE_BPS: Final = 25.0
+ENDS_AFTER: Final = timedelta(minutes=5)
 _BPS: Final = 10_000.0
 
 
@@ -63,21 +69,16 @@ class ArbPair:
 
     buy_at: str
     sell_at: str
-    buy_price: float
-    sell_price: float
     gross_bps: float
     net_bps: tuple[float | None, ...]
     gate: GateState
     chains: tuple[str, ...]
-    is_transferable: bool
     is_actionable: bool
     suspicions: tuple[Suspicion, ...]
     fx_sources: tuple[str, str]
     taker_fees_bps: tuple[float | None, float | None]
     withdraw_chain: str | None
     withdraw_fee: float | None
-    age_s: float
-    apart_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,6 @@ def pair(
     buy: ArbSide, sell: ArbSide, way: TransferGate, now: datetime, *, is_collision: bool
 ) -> ArbPair | None:
     """None: a book is older than 90 s, or they are more than 60 s apart, or from the future."""
-    age_s = max((now - side.at).total_seconds() for side in (buy, sell))
     apart_s = abs((buy.at - sell.at).total_seconds())
     if not (is_fresh(buy, now) and is_fresh(sell, now)) or apart_s > MOST_APART_S:
         return None
@@ -155,21 +155,16 @@ def pair(
     return ArbPair(
         buy_at=buy.exchange,
         sell_at=sell.exchange,
-        buy_price=ask,
-        sell_price=bid,
         gross_bps=gross_bps,
         net_bps=net_bps,
         gate=way.state,
         chains=way.chains,
-        is_transferable=is_transferable,
         is_actionable=is_gain and is_transferable and not suspicions,
         suspicions=suspicions,
         fx_sources=(buy.fx_source, sell.fx_source),
         taker_fees_bps=(buy.taker_fee_bps, sell.taker_fee_bps),
         withdraw_chain=way.fee_chain,
         withdraw_fee=way.fee,
-        age_s=age_s,
-        apart_s=apart_s,
     )
 
 
@@ -201,6 +196,23 @@ def snapshot(
         size_usd=sum(leg.buy_usd for leg in legs),
         legs=tuple(legs),
     )
+
+
+def is_told(was_bps: float | None, was_actionable: bool, seen: ArbPair) -> bool:
+    """Whether the reel has a row of it: it changed by at least 1 bps, or starts or stops being
+    actionable. `was_bps`: what the pair's gap was; None: there was none.
+    """
+    return (
+        was_bps is None
+        or abs(was_bps - seen.gross_bps) >= LEAST_CHANGE_BPS
+        or was_actionable != seen.is_actionable
+    )
+
+
+def episode_end(last_above_at: datetime, now: datetime) -> datetime | None:
+    """When an episode was over that was above last at that time; None: it goes on."""
+    ends_at = last_above_at + ENDS_AFTER
+    return ends_at if now >= ends_at else None
 
 
 def _sum_known(profits: Sequence[float | None]) -> float | None:

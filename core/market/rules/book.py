@@ -1,24 +1,23 @@
 """An order book, judged and measured (docs/market.md#the-book).
 
 Laws
-- A book that fails `judge` is never measured: it is not thin, it is no book.
+- A book that `judge_many` refuses is never measured: it is not thin, it is no book. A locked one (best
+  bid equal to best ask) counts as crossed.
 - A level counts as within x of the mid with its boundary.
 - Slip is a cost: buying and selling both count upwards from 0 at the mid.
-- The arrays of `measure_many` and `judge_many` answer what `measure` and `judge` answer.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.market.facts import Book, BookMeasures
+from core.market.facts import Book
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -64,25 +63,6 @@ FAULTS: Final = tuple(BookFault)
 """`judge_many` answers 0 for a book and i + 1 for FAULTS[i]."""
 
 
-def judge(book: Book) -> BookFault | None:
-    """None: it can be measured. A locked book (best bid equal to best ask) counts as crossed."""
-    bids, asks = book.bids, book.asks
-    if not bids or not asks:
-        return BookFault.ONE_SIDED if bids or asks else BookFault.EMPTY
-    if max(len(bids), len(asks)) > MOST_LEVELS:
-        return BookFault.TOO_DEEP
-    if not all(
-        LEAST_NUMBER <= number <= MOST_NUMBER
-        for side in (bids, asks)
-        for level in side
-        for number in level
-    ):
-        return BookFault.NOT_A_SIZE
-    if _rises(bids) or _rises(asks[::-1]):
-        return BookFault.NON_MONOTONE
-    return BookFault.CROSSED if bids[0][0] >= asks[0][0] else None
-
-
 def judge_time(
     book: Book, last_at: datetime | None, is_same_as_last: bool = False
 ) -> TimeFault | None:
@@ -104,36 +84,6 @@ def judge_time(
     return TimeFault.REPEATED if is_same_as_last and book.at == last_at else None
 
 
-def measure(book: Book, usd_per_quote: float, fx_source: str) -> BookMeasures:
-    """Of a book that `judge` passes. Errors: ValueError for a rate that is not above zero."""
-    if not 0 < usd_per_quote < math.inf:
-        raise ValueError(f"usd_per_quote is {usd_per_quote}, not a rate")
-    bid, ask = book.bids[0][0], book.asks[0][0]
-    mid = (bid + ask) / 2
-    bids = [_depth(book.bids, mid, within) * usd_per_quote for within in (0.005, 0.01, 0.02)]
-    asks = [_depth(book.asks, mid, within) * usd_per_quote for within in (0.005, 0.01, 0.02)]
-    small, large = SMALL_USD / usd_per_quote, LARGE_USD / usd_per_quote
-    near = bids[2] + asks[2]
-    return BookMeasures(
-        mid=mid,
-        spread_bps=_BPS * (ask - bid) / mid,
-        bid_05_usd=bids[0],
-        ask_05_usd=asks[0],
-        bid_1_usd=bids[1],
-        ask_1_usd=asks[1],
-        bid_2_usd=bids[2],
-        ask_2_usd=asks[2],
-        slip_buy_1k_bps=slip_bps(book.asks, mid, small),
-        slip_sell_1k_bps=slip_bps(book.bids, mid, small),
-        slip_buy_10k_bps=slip_bps(book.asks, mid, large),
-        slip_sell_10k_bps=slip_bps(book.bids, mid, large),
-        imbalance=(bids[2] - asks[2]) / near if near else 0.0,
-        usd_per_quote=usd_per_quote,
-        fx_source=fx_source,
-        is_truncated=book.is_truncated,
-    )
-
-
 def vwap(side: Sequence[Level], amount_quote: float) -> float | None:
     """The mean price of taking levels until `amount_quote` of the quote currency has changed hands;
     None: the side ends before.
@@ -146,12 +96,6 @@ def vwap(side: Sequence[Level], amount_quote: float) -> float | None:
         left -= value
         base += size
     return None
-
-
-def slip_bps(side: Sequence[Level], mid: float, amount_quote: float) -> float | None:
-    """What taking `amount_quote` from this side costs against the mid."""
-    price = vwap(side, amount_quote)
-    return None if price is None else _BPS * abs(price / mid - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +113,10 @@ class BookGrid:
 
 @dataclass(frozen=True, slots=True)
 class MeasureGrid:
-    """The columns of BookMeasures, a row per book. NaN: unknown (slips), or no book (all)."""
+    """Books, measured, a row per book; NaN: no book (all), or the book ends before (slips). Depth in US
+    dollars within 0.5, 1 and 2 % of the mid, per side; slip: what buying or selling for 1,000 or
+    10,000 dollars costs against the mid. `usd_per_quote`: how the quote was turned into dollars.
+    """
 
     mid: Floats
     spread_bps: Floats
@@ -272,15 +219,6 @@ def measure_many(
             usd_per_quote=rate,
             is_truncated=grid.is_truncated,
         )
-
-
-def _rises(prices: Sequence[Level]) -> bool:
-    return any(later[0] >= earlier[0] for earlier, later in pairwise(prices))
-
-
-def _depth(side: Sequence[Level], mid: float, within: float) -> float:
-    reach = within * mid * _EDGE
-    return sum(price * size for price, size in side if abs(price - mid) <= reach)
 
 
 def _depths(price: Floats, size: Floats, mid: Floats, rate: Floats) -> list[Floats]:

@@ -11,7 +11,7 @@ Laws
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -44,6 +44,7 @@ class GradeGate(StrEnum):
 CUTS: Final = ((Letter.A, 80.0), (Letter.B, 65.0), (Letter.C, 50.0), (Letter.D, 35.0))
 LETTERS: Final = tuple(Letter)
 """Best first; arrays of letters hold places in it, and -1 for no grade."""
+GATES: Final = tuple(GradeGate)
 WEIGHTS: Final = (0.40, 0.20, 0.20, 0.10, 0.10)
 MARGIN: Final = 3.0
 WINDOWS_IN_A_ROW: Final = 3
@@ -79,125 +80,38 @@ class GradeInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class GradeComponents:
-    """0 to 1 each; None: unknown, left out of the score."""
-
-    depth: float
-    spread: float
-    slippage: float | None
-    volume: float | None
-    uptime: float
-
-
-@dataclass(frozen=True, slots=True)
 class GradeScore:
-    """`letter`: of this window alone, gates applied; what is shown goes through `step`."""
+    """`letter`: of this window alone, gates applied; what is shown goes through `step_many`. `parts`:
+    of depth, spread, slippage, volume and uptime, 0 to 1; None: unknown, left out of the score.
+    """
 
     score: float
     letter: Letter
-    components: GradeComponents
+    parts: tuple[float | None, ...]
     gates: tuple[GradeGate, ...]
     is_provisional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GradeState:
-    """What is shown, and how many windows in a row said better (> 0) or worse (< 0)."""
-
-    letter: Letter | None = None
-    streak: int = 0
-
-
 def grade(inputs: GradeInputs) -> GradeScore | None:
     """None: fewer than 6 hours or less than half of the samples."""
-    if inputs.hours < LEAST_HOURS or inputs.coverage < LEAST_COVERAGE:
-        return None
-    parts = components(inputs)
-    known = [
-        (weight, value)
-        for weight, value in zip(
-            WEIGHTS,
-            (parts.depth, parts.spread, parts.slippage, parts.volume, parts.uptime),
-            strict=True,
+    found = grade_many(
+        GradeColumns(
+            **{
+                one.name: np.array([value], dtype=None if isinstance(value, bool) else np.float64)
+                for one in fields(inputs)
+                for value in (getattr(inputs, one.name),)
+            }
         )
-        if value is not None
-    ]
-    score = 100 * sum(w * v for w, v in known) / sum(w for w, _ in known)
-    gates = gates_of(inputs)
+    )
+    if found.letter[0] < 0:
+        return None
     return GradeScore(
-        score=score,
-        letter=worse(letter_of(score), Letter.D) if gates else letter_of(score),
-        components=parts,
-        gates=gates,
-        is_provisional=inputs.hours < WHOLE_HOURS
-        or inputs.coverage < WHOLE_COVERAGE
-        or inputs.is_truncated
-        or len(known) < len(WEIGHTS),
+        score=float(found.score[0]),
+        letter=LETTERS[found.letter[0]],
+        parts=tuple(None if math.isnan(part) else part for part in found.parts[0].tolist()),
+        gates=found.gates_at(0),
+        is_provisional=bool(found.is_provisional[0]),
     )
-
-
-def components(inputs: GradeInputs) -> GradeComponents:
-    slip = inputs.slip_10k_bps
-    if slip is None and not inputs.is_truncated:
-        slip = EXHAUSTED_BPS
-    volume = inputs.volume_24h_usd
-    return GradeComponents(
-        depth=_clip(_log10(inputs.depth_usd / 1e3) / 3),
-        spread=_clip(1 - math.log10(max(inputs.spread_bps, 2) / 2) / math.log10(250)),
-        slippage=None
-        if slip is None
-        else _clip(1 - math.log10(max(slip, 5) / 5) / math.log10(200)),
-        volume=None if volume is None else _clip(_log10(volume / 1e4) / 4),
-        uptime=_clip(inputs.uptime),
-    )
-
-
-def gates_of(inputs: GradeInputs) -> tuple[GradeGate, ...]:
-    """A cut-off book's depth is a lower bound, so it opens no gate of depth."""
-    volume = inputs.volume_30d_mean_usd
-    conditions = (
-        (GradeGate.WIDE_SPREAD, inputs.spread_bps > MOST_SPREAD_BPS),
-        (GradeGate.THIN_DEPTH, inputs.depth_usd < LEAST_DEPTH_USD and not inputs.is_truncated),
-        (GradeGate.LOW_UPTIME, inputs.uptime < LEAST_UPTIME),
-        (GradeGate.LOW_VOLUME_30D, volume is not None and volume < LEAST_VOLUME_USD),
-    )
-    return tuple(gate for gate, is_shut in conditions if is_shut)
-
-
-def letter_of(score: float) -> Letter:
-    return next((letter for letter, cut in CUTS if score >= cut), Letter.F)
-
-
-def worse(one: Letter, other: Letter) -> Letter:
-    return LETTERS[max(LETTERS.index(one), LETTERS.index(other))]
-
-
-def better(one: Letter, other: Letter) -> Letter:
-    return LETTERS[min(LETTERS.index(one), LETTERS.index(other))]
-
-
-def step(state: GradeState, scored: GradeScore | None) -> GradeState:
-    """The state after one more window. A window without a grade forgets the letter."""
-    if scored is None:
-        return GradeState()
-    if state.letter is None:
-        return GradeState(scored.letter)
-    now, was = LETTERS.index(scored.letter), LETTERS.index(state.letter)
-    if now == was:
-        return GradeState(state.letter)
-    direction = 1 if now < was else -1
-    streak = direction * (1 + max(direction * state.streak, 0))
-    if abs(streak) >= WINDOWS_IN_A_ROW:
-        return GradeState(scored.letter)
-    sure = letter_of(scored.score - direction * MARGIN)
-    sure = better(sure, state.letter) if direction > 0 else worse(sure, state.letter)
-    if scored.gates:
-        sure = worse(sure, Letter.D)
-    # never past the letter of this window itself
-    sure = worse(sure, scored.letter) if direction > 0 else better(sure, scored.letter)
-    if sure == state.letter:
-        return GradeState(state.letter, streak)
-    return GradeState(sure, 0 if sure == scored.letter else direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,20 +131,28 @@ class GradeColumns:
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """GradeScore of many listings. score NaN and letter -1: no grade. parts: (listing, the five
-    components in the order of GradeComponents). is_gated: at least one gate.
+    """GradeScore of many listings. score NaN and letter -1: no grade. parts: (listing, the five in
+    the order of GradeScore). gates: (listing, GATES), whether each is shut.
     """
 
     score: Floats
     letter: npt.NDArray[np.int8]
     parts: Floats
-    is_gated: Flags
+    gates: Flags
     is_provisional: Flags
+
+    def gates_at(self, place: int) -> tuple[GradeGate, ...]:
+        """Those that are shut for a listing."""
+        return tuple(
+            gate for gate, is_shut in zip(GATES, self.gates[place], strict=True) if is_shut
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class StateColumns:
-    """GradeState of many listings; letter -1: none."""
+    """What is shown of many listings, letter -1: none; and how many windows in a row said better
+    (> 0) or worse (< 0).
+    """
 
     letter: npt.NDArray[np.int8]
     streak: npt.NDArray[np.int8]
@@ -241,7 +163,7 @@ def no_states(count: int) -> StateColumns:
 
 
 def grade_many(inputs: GradeColumns) -> ScoreColumns:
-    """What `grade` answers, for each row."""
+    """A cut-off book's depth is a lower bound, so it opens no gate of depth."""
     with np.errstate(divide="ignore", invalid="ignore"):
         slip = np.where(
             np.isnan(inputs.slip_10k_bps) & ~inputs.is_truncated,
@@ -264,19 +186,22 @@ def grade_many(inputs: GradeColumns) -> ScoreColumns:
     score = np.where(
         seen, 100 * (weights * np.nan_to_num(parts)).sum(axis=1) / weights.sum(axis=1), np.nan
     )
-    gated = (
-        (inputs.spread_bps > MOST_SPREAD_BPS)
-        | ((inputs.depth_usd < LEAST_DEPTH_USD) & ~inputs.is_truncated)
-        | (inputs.uptime < LEAST_UPTIME)
-        | (inputs.volume_30d_mean_usd < LEAST_VOLUME_USD)
+    gates = np.stack(
+        (
+            inputs.spread_bps > MOST_SPREAD_BPS,
+            (inputs.depth_usd < LEAST_DEPTH_USD) & ~inputs.is_truncated,
+            inputs.uptime < LEAST_UPTIME,
+            inputs.volume_30d_mean_usd < LEAST_VOLUME_USD,
+        ),
+        axis=-1,
     )
     letter = _letters(score)
-    letter = np.where(gated, np.maximum(letter, LETTERS.index(Letter.D)), letter)
+    letter = np.where(gates.any(axis=-1), np.maximum(letter, LETTERS.index(Letter.D)), letter)
     return ScoreColumns(
         score=score,
         letter=np.where(seen, letter, -1).astype(np.int8),
         parts=parts,
-        is_gated=gated,
+        gates=gates,
         is_provisional=(inputs.hours < WHOLE_HOURS)
         | (inputs.coverage < WHOLE_COVERAGE)
         | inputs.is_truncated
@@ -285,13 +210,15 @@ def grade_many(inputs: GradeColumns) -> ScoreColumns:
 
 
 def step_many(state: StateColumns, scored: ScoreColumns) -> StateColumns:
-    """What `step` answers, for each row."""
+    """The states after one more window. A window without a grade forgets the letter; none moves past
+    the letter of the window itself.
+    """
     now, was = scored.letter.astype(np.int64), state.letter.astype(np.int64)
     direction = np.where(now < was, 1, -1)
     streak = direction * (1 + np.maximum(direction * state.streak, 0))
     sure = _letters(scored.score - direction * MARGIN)
     sure = np.where(direction > 0, np.minimum(sure, was), np.maximum(sure, was))
-    sure = np.where(scored.is_gated, np.maximum(sure, LETTERS.index(Letter.D)), sure)
+    sure = np.where(scored.gates.any(axis=-1), np.maximum(sure, LETTERS.index(Letter.D)), sure)
     sure = np.where(direction > 0, np.maximum(sure, now), np.minimum(sure, now))
     is_new, is_same = (now < 0) | (was < 0), now == was
     is_long = np.abs(streak) >= WINDOWS_IN_A_ROW
@@ -306,11 +233,3 @@ def _letters(score: Floats) -> npt.NDArray[np.int64]:
     cuts = np.array([cut for _, cut in CUTS])
     with np.errstate(invalid="ignore"):
         return np.asarray((score[:, None] < cuts).sum(axis=1), dtype=np.int64)
-
-
-def _clip(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
-
-
-def _log10(value: float) -> float:
-    return math.log10(value) if value > 0 else -math.inf

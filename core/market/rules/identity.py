@@ -1,11 +1,11 @@
 """Whether listings of one ticker are one asset, by contract addresses (docs/market.md#identity).
 
     venue's coin ── lists ──> key (chain, address) <── lists ── another venue's coin
-    a coin listed on two chains links two keys; so does a curated bridge
+    a coin listed on two chains links two keys
 
 Laws
 - Names and tickers join nothing; only a shared key does, or a link between keys.
-- A link that two exchanges make, or a curated one, is strong. One exchange's alone is weak: it
+- A link that two exchanges make is strong. One exchange's alone is weak: it
   never joins two groups that two other exchanges each stand behind. The order of rows is no matter.
 - Weak links alone make no group of more than 256 keys: those that would are refused, all of them.
 - An exchange makes 50,000 links at most: its coins with the fewest keys are believed first.
@@ -61,7 +61,7 @@ class ContractKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyLink:
-    """That two keys are one asset. `exchanges`: who lists both; none: curated. `is_refused`: a weak
+    """That two keys are one asset. `exchanges`: who lists both. `is_refused`: a weak
     link that would have joined groups which others stand behind.
     """
 
@@ -90,7 +90,6 @@ class TickerIdentity:
     verdict: IdentityVerdict
     groups: tuple[IdentityGroup, ...]
     links: tuple[KeyLink, ...]
-    without_key: tuple[Coin, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,6 @@ def shown_address(chain: str, address: str) -> str:
 def identify(
     tickers: Mapping[Coin, str],
     statuses: Iterable[NetworkStatus],
-    curated: Iterable[tuple[ContractKey, ContractKey]] = (),
 ) -> Identities:
     """`tickers`: every coin that is listed, with the ticker that the service uses for it.
     `statuses`: of coins not in it are ignored; an approved mined contract is one more status.
@@ -164,10 +162,7 @@ def identify(
         for key in keys:
             coins_of[key].add(coin)
     makers = _links(keys_of)
-    by_hand = {_pair(one, other) for one, other in curated if one != other}
     strong = _Sets(coins_of)
-    for pair in sorted(by_hand):
-        strong.join(*pair)
     for pair, exchanges in sorted(makers.items()):
         if len(exchanges) > 1:
             strong.join(*pair)
@@ -177,11 +172,11 @@ def identify(
         KeyLink(
             one,
             other,
-            tuple(sorted(makers.get((one, other), ()))),
-            is_weak=(one, other) not in by_hand and len(makers[one, other]) == 1,
+            tuple(sorted(exchanges)),
+            is_weak=len(exchanges) == 1,
             is_refused=merged.root(one) != merged.root(other),
         )
-        for one, other in sorted(by_hand | makers.keys())
+        for (one, other), exchanges in sorted(makers.items())
     ]
     return Identities(
         tickers=_verdicts(tickers, keys_of, groups, merged, links),
@@ -247,11 +242,6 @@ def _links(
             for other in keys[place + 1 :]:
                 makers[one, other].add(coin.exchange)
     return dict(makers)
-
-
-def _pair(one: ContractKey, other: ContractKey) -> tuple[ContractKey, ContractKey]:
-    low, high = sorted((one, other))
-    return low, high
 
 
 def _joined(
@@ -327,10 +317,10 @@ def _verdicts(
     for ticker, listed in sorted(coins.items()):
         keys = {key for coin in listed for key in keys_of.get(coin, ())}
         roots = sorted({merged.root(key) for key in keys})
-        without = tuple(sorted(coin for coin in listed if coin not in keys_of))
+        is_one_without = any(coin not in keys_of for coin in listed)
         answers[ticker] = TickerIdentity(
             ticker,
-            _verdict(keys, merged, bool(without)),
+            _verdict(keys, merged, is_one_without),
             tuple(groups[root] for root in roots),
             tuple(
                 sorted(
@@ -338,7 +328,6 @@ def _verdicts(
                     key=lambda link: (link.one, link.other),
                 )[:MOST_LINKS_TOLD]
             ),
-            without,
         )
     return answers
 

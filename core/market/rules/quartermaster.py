@@ -106,7 +106,7 @@ def moves(venues: Sequence[PaperVenue]) -> tuple[PaperMove, ...]:
         amount = min(spare[from_at], need[to_at], _affordable(held[from_at], steps))
         if amount < LEAST_MOVE_USD_E6:
             continue
-        fee = _fee(amount, steps)
+        fee = _FLAT_FEE_USD_E6 + amount // _WON_FEE_PART * steps
         spare[from_at] -= amount
         need[to_at] -= amount
         held[from_at] -= amount + fee
@@ -149,10 +149,6 @@ def _band(one: PaperVenue, total: int, worth: float) -> VenueBand:
     elif share > cap:
         status = BandStatus.OVER
     return VenueBand(one.exchange, one.usd_e6, share, weight, floor, cap, status, is_concentrated)
-
-
-def _fee(usd_e6: int, steps: int) -> int:
-    return _FLAT_FEE_USD_E6 + usd_e6 // _WON_FEE_PART * steps
 
 
 def _affordable(usd_e6: int, steps: int) -> int:

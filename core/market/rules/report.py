@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import Final
 
 from core.market.facts import NetworkStatus
-from core.market.rules.gpa import AssetGrade
 from core.market.rules.grade import WEIGHTS, GradeInputs, GradeScore, Letter
 from core.market.rules.identity import NATIVE, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
@@ -25,11 +24,24 @@ from core.market.rules.warnings import ForeignOutcome, WarningSeverity, WarningT
 
 MOST_ROWS: Final = 20
 BUCKET_S: Final = 7_200
+METHOD: Final = ("method_grade", "method_risk", "method_unknown", "method_advice")
 
 
 class ReportVersion(StrEnum):
     V1 = "v1"
     V2 = "v2"
+
+
+@dataclass(frozen=True, slots=True)
+class AssetGrade:
+    """Of an asset over its venues (docs/market.md#gpa-and-watchlist). All None: none is graded.
+    `venues`: graded ones.
+    """
+
+    grade: Letter | None
+    worst: Letter | None
+    gpa_7d: float | None
+    venues: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +154,9 @@ def pair_report(facts: ReportFacts, version: ReportVersion, language: ReportLang
             _history(facts, words),
             _percentiles(facts, words),
             _comparable(facts, words),
-            _method(words),
+            ReportSection(
+                "method", words["method"], paragraphs=tuple(words[name] for name in METHOD)
+            ),
         ]
     return PairReport(
         title=f"{words['title']}: {facts.symbol} · {facts.exchange}",
@@ -218,12 +232,10 @@ def _grade(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
 def _parts(score: GradeScore | None, words: Mapping[str, str]) -> tuple[ReportTable, ...]:
     if score is None:
         return ()
-    parts = score.components
-    shown = (parts.depth, parts.spread, parts.slippage, parts.volume, parts.uptime)
     names = ("part_depth", "part_spread", "part_slip", "part_volume", "part_uptime")
     rows = tuple(
         (words[name], _fixed(part, 4, words), f"{weight:.2f}")
-        for name, part, weight in zip(names, shown, WEIGHTS, strict=True)
+        for name, part, weight in zip(names, score.parts, WEIGHTS, strict=True)
     )
     return (ReportTable((words["component"], words["part"], words["weight"]), rows),)
 
@@ -337,11 +349,6 @@ def _comparable(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
     return ReportSection("comparable", words["comparable"], (table,))
 
 
-def _method(words: Mapping[str, str]) -> ReportSection:
-    names = ("method_grade", "method_risk", "method_unknown", "method_advice")
-    return ReportSection("method", words["method"], paragraphs=tuple(words[name] for name in names))
-
-
 def _table(
     header: tuple[str, ...], rows: Sequence[tuple[str, ...]], empty: str, count: int | None = None
 ) -> ReportTable:
@@ -367,12 +374,9 @@ def _number(value: float | None, words: Mapping[str, str]) -> str:
     size = abs(value)
     if size >= 10_000 or size == 0:
         return f"{value:,.0f}"
-    places = 2 if size >= 100 else 4 if size >= 1 else 3 - _magnitude(value)
+    magnitude = int(f"{value:e}".partition("e")[2])
+    places = 2 if size >= 100 else 4 if size >= 1 else 3 - magnitude
     return f"{value:,.{places}f}".rstrip("0").rstrip(".")
-
-
-def _magnitude(value: float) -> int:
-    return int(f"{value:e}".partition("e")[2])
 
 
 def _percent(value: float | None, words: Mapping[str, str]) -> str:

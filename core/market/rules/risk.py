@@ -18,7 +18,6 @@ RISK_VERSION: Final = "risk_v1"
 BASE: Final = -4.0
 LEAST_COVERAGE: Final = 0.5
 CALIBRATED_FROM: Final = 100
-RELIABILITY_BINS: Final = 5
 _SCORE_AT_ONE: Final = 100
 
 
@@ -90,18 +89,6 @@ class RiskCalibration:
     forecasts: int
     brier: float | None
     is_calibrated: bool
-    reliability: tuple["ReliabilityBin", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Forecasts of [low, high), the last with its end. mean, observed: None without forecasts."""
-
-    low: float
-    high: float
-    forecasts: int
-    mean: float | None
-    observed: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,23 +136,6 @@ def calibration(forecasts: Sequence[tuple[float, bool]]) -> RiskCalibration:
         forecasts=len(forecasts),
         brier=brier,
         is_calibrated=outcomes >= CALIBRATED_FROM,
-        reliability=tuple(_bin(forecasts, place) for place in range(RELIABILITY_BINS)),
-    )
-
-
-def _bin(forecasts: Sequence[tuple[float, bool]], place: int) -> ReliabilityBin:
-    inside = [
-        one
-        for one in forecasts
-        if min(int(one[0] * RELIABILITY_BINS), RELIABILITY_BINS - 1) == place
-    ]
-    count = len(inside)
-    return ReliabilityBin(
-        low=place / RELIABILITY_BINS,
-        high=(place + 1) / RELIABILITY_BINS,
-        forecasts=count,
-        mean=sum(p for p, _ in inside) / count if count else None,
-        observed=sum(came for _, came in inside) / count if count else None,
     )
 
 

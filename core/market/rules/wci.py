@@ -11,15 +11,17 @@ Laws
 - Recall stands beside the precision of the same days, and beside how many warnings were issued.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from core.market.rules.notices import OutcomeKind
 
+SUBJECT: Final = "warning_statistics"  # of published days
 VERSION: Final = "B3.1"
 RULES: Final = "wci_v1"  # of how the definitions are computed: another one corrects a published day
 DEFINITION_SINCE: Final = date(2026, 11, 26)
@@ -258,3 +260,35 @@ def _warned(
     np.minimum.at(first, table.call_unit[chosen], table.call_us[chosen])
     rows = headline & (first[table.unit] <= table.at_us - LEAD_US)
     return int((first < NEVER_US).sum()), int(_units(table, rows).sum())
+
+
+def to_json(readings: Sequence[WciReading]) -> dict[str, Any]:
+    """As a day's versions keep them, by definition:
+
+    {"B3.1": {"definition": "...", "headline": {days, units, hits, ..., "by_kind": [{kind, units, hits}]}, ...}}
+    """
+    return {
+        one.version: {
+            "definition": one.text,
+            "headline": asdict(one.headline),
+            "second": asdict(one.second),
+        }
+        for one in readings
+    }
+
+
+def has_rate(figures: Mapping[str, Any]) -> bool:
+    """Whether the headline is known: that of the definition that is in force."""
+    return VERSION in figures and figures[VERSION]["headline"]["units"] > 0
+
+
+def window_of(reading: Mapping[str, Any], name: str) -> WciFigure:
+    """Of one definition; `name`: headline or second. Errors: KeyError, TypeError for what `to_json`
+    did not write.
+    """
+    written = dict(reading[name])
+    kinds = tuple(
+        KindFigure(OutcomeKind(one["kind"]), one["units"], one["hits"])
+        for one in written.pop("by_kind")
+    )
+    return WciFigure(by_kind=kinds, **written)

@@ -3,12 +3,11 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from typing import Any
+from typing import Final
 
-from sqlalchemy import ScalarSelect, Select, Subquery, Text, and_, any_, bindparam, func, select
-from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import Text, and_, any_, bindparam, func, or_, select
+from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
+from sqlalchemy.orm import Session
 from sqlalchemy.types import BigInteger
 
 from core.blocks.tables import ChainBlock
@@ -21,12 +20,13 @@ LAST_SECOND = 253_402_300_799  # of the year 9999, with which calendars end
 
 @dataclass(frozen=True, slots=True)
 class HeldLedger:
-    """A ledger that is held back: how many facts, the lowest block of them, and since when and why
-    the first one in the queue is.
+    """A ledger that is held back: the id of the first fact in the queue, how many there are, the
+    lowest block of them, and since when and why the first one is held.
 
     `from_at`: that lowest block's unix second; None: the block is not kept.
     """
 
+    first: int
     ledger: str
     ledger_id: int
     facts: int
@@ -43,59 +43,35 @@ def held_ledgers(
     """Every ledger that is held, or those among the given ones; the one that is held longest
     first.
     """
-    statement = _statement(of_ledger=ledger is not None, of_ids=ledger_ids is not None)
     ids = None if ledger_ids is None else list(ledger_ids)
-    values = {"of_ledger": ledger, "of_ids": ids}
-    return [HeldLedger(*row) for row in session.execute(statement, values)]
+    found = session.execute(_HELD_LEDGERS, {"of_ledger": ledger, "of_ids": ids})
+    return sorted((HeldLedger(*row) for row in found), key=lambda one: one.first)
 
 
-@cache
-def _statement(*, of_ledger: bool, of_ids: bool) -> Select[Any]:
-    fact = QuarantinedFact
-    first, lowest = (
-        func.min(fact.id).label("first"),
-        func.min(fact.block_number).label("from_block"),
+_FACT: Final = QuarantinedFact
+_LEDGER: Final = (_FACT.ledger, _FACT.ledger_id)
+_OF_LEDGER: Final = bindparam("of_ledger", type_=Text)
+_OF_IDS: Final = bindparam("of_ids", type_=ARRAY(BigInteger))
+_HELD_LEDGERS: Final = (
+    select(
+        _FACT.id,
+        *_LEDGER,
+        func.count().over(partition_by=_LEDGER),
+        func.min(_FACT.block_number).over(partition_by=_LEDGER),
+        _FACT.created_at,
+        _FACT.reason,
+        _FACT.note,
+        func.first_value(ChainBlock.ts).over(partition_by=_LEDGER, order_by=_FACT.block_number),
     )
-    counted = select(fact.ledger, fact.ledger_id, func.count().label("facts"), first, lowest).where(
-        IS_HELD
+    .outerjoin(
+        ChainBlock,
+        and_(ChainBlock.chain_id == _FACT.chain_id, ChainBlock.hash == _FACT.block_hash),
     )
-    if of_ledger:
-        counted = counted.where(fact.ledger == bindparam("of_ledger", type_=Text))
-    if of_ids:
-        counted = counted.where(
-            fact.ledger_id == any_(bindparam("of_ids", type_=ARRAY(BigInteger)))
-        )
-    queues = counted.group_by(fact.ledger, fact.ledger_id).subquery()
-    query = select(
-        queues.c.ledger,
-        queues.c.ledger_id,
-        queues.c.facts,
-        queues.c.from_block,
-        fact.created_at,
-        fact.reason,
-        fact.note,
-        _time_of_lowest(queues),
-    )
-    return query.join(fact, fact.id == queues.c.first).order_by(fact.id)
-
-
-def _time_of_lowest(queues: Subquery) -> ScalarSelect[Any]:
-    """The unix second of a queue's lowest block; null: the block is not kept."""
-    fact = aliased(QuarantinedFact)
-    mine = and_(
-        fact.ledger == queues.c.ledger,
-        fact.ledger_id == queues.c.ledger_id,
-        fact.block_number == queues.c.from_block,
-    )
-    of_block = and_(ChainBlock.chain_id == fact.chain_id, ChainBlock.hash == fact.block_hash)
-    return (
-        select(ChainBlock.ts)
-        .select_from(fact)
-        .join(ChainBlock, of_block)
-        .where(mine, IS_HELD)
-        .limit(1)
-        .scalar_subquery()
-    )
+    .where(IS_HELD, or_(_OF_LEDGER.is_(None), _FACT.ledger == _OF_LEDGER))
+    .where(or_(_OF_IDS.is_(None), _FACT.ledger_id == any_(_OF_IDS)))
+    .ext(distinct_on(*_LEDGER))
+    .order_by(*_LEDGER, _FACT.id)
+)
 
 
 def shorts_of(session: Session, ledger: str, ledger_ids: Collection[int]) -> dict[int, ShortLedger]:

@@ -5,24 +5,25 @@ balances.
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from core.ledger.chain import Link, chain_faults, genesis
-from core.times import exact_instant_text
-from core.transfers.ledger.copy_rows import STATES
-from core.transfers.ledger.writer import LEDGER
+from core.transfers.ledger.writer import LEDGER, STATES, body_of
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
 
 def transfer_ledger_faults(session: Session, account_id: int) -> list[str]:
     """What is wrong with an account's ledger, its head or its balances; empty means sound."""
-    entries = session.scalars(
-        select(TransferEntry)
+    entries = session.execute(
+        select(*TransferEntry.__table__.c)
         .where(TransferEntry.account_id == account_id)
         .order_by(TransferEntry.seq)
     ).all()
-    links = [Link(entry.seq, entry.prev_hash, entry.row_hash, _body(entry)) for entry in entries]
+    links = [
+        Link(entry.seq, entry.prev_hash, entry.row_hash, body_of(entry._asdict()))
+        for entry in entries
+    ]
     faults = chain_faults(links, genesis(LEDGER, account_id)) + _reversal_faults(entries)
     head = session.get(TransferHead, account_id, populate_existing=True)
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
@@ -31,33 +32,7 @@ def transfer_ledger_faults(session: Session, account_id: int) -> list[str]:
     return faults + _balance_faults(session, account_id)
 
 
-def _body(entry: TransferEntry) -> dict[str, Any]:
-    """What is hashed of an entry: all but ids and hashes of the chain.
-
-    Amounts are text: they may pass 2**53.
-    """
-    deltas = {f"{state}_delta_e6": str(getattr(entry, f"{state}_delta_e6")) for state in STATES}
-    names = (
-        "seq",
-        "kind",
-        "base_key",
-        "incarnation",
-        "chain_id",
-        "asset",
-        "reported_by",
-        "payload",
-    )
-    tx_hash = None if entry.tx_hash is None else "0x" + entry.tx_hash.hex()
-    is_reversal = entry.reverses_id is not None
-    rest = {
-        "tx_hash": tx_hash,
-        "is_reversal": is_reversal,
-        "created_at": exact_instant_text(entry.created_at),
-    }
-    return {name: getattr(entry, name) for name in names} | deltas | rest
-
-
-def _reversal_faults(entries: Sequence[TransferEntry]) -> list[str]:
+def _reversal_faults(entries: Sequence[Row[Any]]) -> list[str]:
     """A reversal points at the entry that its payload names."""
     seq_by_id = {entry.id: entry.seq for entry in entries}
     return [

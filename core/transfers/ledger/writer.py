@@ -13,9 +13,9 @@ Laws
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -27,6 +27,7 @@ from sqlalchemy import (
     any_,
     cast,
     func,
+    insert,
     literal,
     select,
     update,
@@ -35,20 +36,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
 
-from core.canonical import canonical_json, chain_hash
 from core.db.arrays import Columns, table_of
-from core.db.copying import copy_lines
 from core.db.engine import WriteSession
-from core.ledger.chain import KnownKeys, genesis, known_keys
-from core.transfers.ledger.copy_rows import (
-    COPIED,
-    STATES,
-    Linked,
-    NewTransfer,
-    canonical_entry,
-    line_of,
-    of_states,
-)
+from core.ledger.chain import KnownKeys, genesis, known_keys, link_hash, plain_payload
+from core.times import exact_instant_text
 from core.transfers.rules import FourStates
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
@@ -68,6 +59,23 @@ __all__ = [
 ]
 
 DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reported
+
+
+STATES: Final = ("idle", "reserved", "in_transit", "delivered")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTransfer:
+    """What a writer hands to the ledger. `tx_hash` is 0x hex; the payload holds no float."""
+
+    kind: str
+    base_key: str
+    chain_id: int
+    asset: str
+    deltas: FourStates
+    reported_by: str
+    tx_hash: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +107,50 @@ class _Tip:
         reverses_id: int | None,
         created_at: datetime,
         sums: _Sums,
-    ) -> str:
-        """The transfer as the ledger's next entry, as COPY takes it; what it moves is added to
-        `sums`.
-        """
-        payload, prev_hash, seq = canonical_json(transfer.payload), self.row_hash, self.seq + 1
-        body = canonical_entry(
-            transfer, seq, incarnation, created_at, payload, is_reversal=reverses_id is not None
-        )
-        self.row_hash, self.seq = chain_hash(prev_hash, body), seq
+    ) -> dict[str, Any]:
+        """The transfer as the row of the ledger's next entry; what it moves is added to `sums`."""
+        deltas = {f"{state}_delta_e6": getattr(transfer.deltas, f"{state}_e6") for state in STATES}
+        row: dict[str, Any] = {
+            "account_id": self.account_id,
+            "seq": self.seq + 1,
+            "kind": transfer.kind,
+            "base_key": transfer.base_key,
+            "incarnation": incarnation,
+            "reverses_id": reverses_id,
+            "chain_id": transfer.chain_id,
+            "asset": transfer.asset,
+            **deltas,
+            "tx_hash": None if transfer.tx_hash is None else bytes.fromhex(transfer.tx_hash[2:]),
+            "reported_by": transfer.reported_by,
+            "payload": plain_payload(transfer.payload),
+            "created_at": created_at,
+            "prev_hash": self.row_hash,
+        }
+        row["row_hash"] = link_hash(self.row_hash, body_of(row))
+        self.seq, self.row_hash = row["seq"], row["row_hash"]
         total = sums.setdefault(
             (self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES)
         )
-        for index, delta in enumerate(of_states(transfer.deltas)):
+        for index, delta in enumerate(deltas.values()):
             total[index] += delta
-        place = Linked(self.account_id, seq, incarnation, reverses_id, prev_hash, self.row_hash)
-        return line_of(place, transfer, payload, created_at)
+        return row
+
+
+def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is hashed of an entry: all but ids and the hashes of the chain.
+
+    Amounts are text: they may pass 2**53.
+    """
+    names = ("seq", "kind", "base_key", "incarnation", "chain_id", "asset", "reported_by")
+    deltas = {f"{state}_delta_e6": str(row[f"{state}_delta_e6"]) for state in STATES}
+    tx_hash: bytes | None = row["tx_hash"]
+    return {name: row[name] for name in names} | {
+        **deltas,
+        "payload": row["payload"],
+        "tx_hash": None if tx_hash is None else "0x" + tx_hash.hex(),
+        "is_reversal": row["reverses_id"] is not None,
+        "created_at": exact_instant_text(row["created_at"]),
+    }
 
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
@@ -126,7 +162,7 @@ def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: dat
     known = known_keys(
         session, TransferEntry, TransferEntry.account_id, {account_id: [transfer.base_key]}
     )
-    count = _copy_new(session, tips, {account_id: [transfer]}, known, now)
+    count = _write_new(session, tips, {account_id: [transfer]}, known, now)
     columns = (TransferEntry.id, TransferEntry.seq, TransferEntry.incarnation)
     query = select(*columns).where(
         TransferEntry.account_id == account_id, TransferEntry.base_key == transfer.base_key
@@ -139,17 +175,17 @@ def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: dat
 def post_ledgers(
     session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
 ) -> int:
-    """Post facts to several accounts' ledgers at once, by COPY; the number that were new.
+    """Post facts to several accounts' ledgers at once; the number that were new.
 
     Errors: as `post`.
 
     Heads are locked by rising account id.
     """
     tips = _lock_many(session, sorted(ledgers), now)
-    return _copy_new(session, tips, ledgers, _known_keys(session, ledgers), now)
+    return _write_new(session, tips, ledgers, _known_keys(session, ledgers), now)
 
 
-def _copy_new(
+def _write_new(
     session: WriteSession,
     tips: Sequence[_Tip],
     ledgers: Mapping[int, Sequence[NewTransfer]],
@@ -158,17 +194,18 @@ def _copy_new(
 ) -> int:
     """Write what is not known to stand; how many entries."""
     sums: _Sums = {}
-    return _copy(session, tips, sums, _lines(tips, ledgers, known, sums, now.astimezone(UTC)), now)
+    rows = _new_rows(tips, ledgers, known, sums, now.astimezone(UTC))
+    return _write(session, tips, sums, list(rows), now)
 
 
-def _lines(
+def _new_rows(
     tips: Sequence[_Tip],
     ledgers: Mapping[int, Sequence[NewTransfer]],
     known: Mapping[int, KnownKeys],
     sums: _Sums,
     created_at: datetime,
-) -> Iterator[str]:
-    """Each ledger's new entries as COPY takes them, chained and summed as they are asked for."""
+) -> Iterator[dict[str, Any]]:
+    """Each ledger's new entries, chained and summed."""
     for head in tips:
         facts = known[head.account_id]
         for transfer in ledgers[head.account_id]:
@@ -183,15 +220,19 @@ def _lines(
                 )
 
 
-def _copy(
-    session: WriteSession, tips: Sequence[_Tip], sums: _Sums, lines: Iterator[str], now: datetime
+def _write(
+    session: WriteSession,
+    tips: Sequence[_Tip],
+    sums: _Sums,
+    rows: Sequence[Mapping[str, Any]],
+    now: datetime,
 ) -> int:
     """Write the entries, then the heads and balances that they moved; how many entries."""
-    count = copy_lines(session, TransferEntry.__tablename__, COPIED, lines)
-    if count:
+    if rows:
+        session.execute(insert(TransferEntry), rows)
         _save_tips(session, tips, now)
         _add_to_balances(session, sums, now)
-    return count
+    return len(rows)
 
 
 def reverse_facts(
@@ -263,12 +304,12 @@ def reverse(
     standing: dict[int, list[Row[Any]]] = {}
     for entry in session.execute(_standing(ledgers)):
         standing.setdefault(entry.account_id, []).append(entry)
-    lines = (
+    rows = [
         tip.link(_compensation(entry, cause), entry.incarnation, entry.id, created_at, sums)
         for tip in tips
         for entry in standing.get(tip.account_id, ())
-    )
-    return _copy(session, tips, sums, lines, now)
+    ]
+    return _write(session, tips, sums, rows, now)
 
 
 def _standing(ledgers: Mapping[int, Collection[str]]) -> Select[Any]:

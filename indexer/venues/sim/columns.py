@@ -3,8 +3,7 @@
     log price     walk of the market and of the coin     -> per coin
     a pair        price x (1 + its own drift of some bps) x effects, in its quote currency
     its book      LEVELS levels per side at fixed distances beyond half the spread, whose sizes hold
-                  `depth_usd` within 2 % of the touch: one curve, so depth and slip of it have a
-                  closed form, and `ladder` writes the same book level by level
+                  the pair's depth within 2 % of the touch
 
 Rows are pairs, columns are times; a row's values at a time do not depend on which others are asked
 for.
@@ -12,14 +11,15 @@ for.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.market.rules.book import BookGrid
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.sim.noise import Floats, Keys, Seconds, keys_of, mixed, noise, uniform, walk
-from indexer.venues.sim.script import DAY_S, FACTORS, NIGHTLY, SimKnob, script_of
+from indexer.venues.sim.script import DAY_S, FACTORS, SimKnob, script_of
 from indexer.venues.sim.world import SimWorld
 
 Bools = NDArray[np.bool_]
@@ -27,22 +27,18 @@ Rows = NDArray[np.int64]
 
 LEVELS: Final = 40
 WON_PER_USD: Final = 1_390.0
-STALE_STEP_S: Final = 1_800
 SHOCK_EVERY_S: Final = 14_400
 
 _GRID: Final = 0.05 * (np.arange(LEVELS) / (LEVELS - 1)) ** 2  # beyond the touch, of the mid
 _SHARE: Final = np.diff(_GRID, append=2 * _GRID[-1] - _GRID[-2])
 _WEIGHT: Final = (_SHARE / _SHARE[_GRID <= 0.02].sum()).astype(np.float64)  # 1 within 2 %
-_SUM: Final = np.concatenate(([0.0], np.cumsum(_WEIGHT)))
-_SUM_GRID: Final = np.concatenate(([0.0], np.cumsum(_WEIGHT * _GRID)))
 _WALK_S: Final = (5, 30, 180, 1_200, 7_200, 43_200, 259_200, 1_555_200)
 
 
 @dataclass(frozen=True)
 class SimColumns:
     """(rows, times) each. `usd_per_quote`: of the exchange's own pair of USDT. `has_book` is false
-    where none can be had; `is_crossed`: the book has its best bid above its best ask. Open: 1, closed:
-    0, the exchange cannot tell: -1.
+    where none can be had. Open: 1, closed: 0, the exchange cannot tell: -1.
     """
 
     rows: Rows
@@ -56,48 +52,9 @@ class SimColumns:
     can_deposit: NDArray[np.int8]
     can_withdraw: NDArray[np.int8]
     has_book: Bools
-    is_crossed: Bools
     has_st_tag: Bools
     has_caution: Bools
     shown_levels: NDArray[np.int64]  # (rows, 1)
-
-    @property
-    def is_truncated(self) -> Bools:
-        """The exchange shows fewer levels than there are."""
-        return np.broadcast_to(self.shown_levels < LEVELS, self.mid.shape)
-
-    def depth_usd(self, within: float, *, is_bid: bool) -> Floats:
-        """What stands within that share of the mid on a side, of what the exchange shows."""
-        sign, half = -1.0 if is_bid else 1.0, self.spread_bps / 2e4
-        reach = within + 1e-9 - half
-        levels = np.searchsorted(_GRID, np.maximum(reach, 0.0), side="right")
-        levels = np.where(reach < 0, 0, np.minimum(levels, self.shown_levels))
-        return (self.bid_usd if is_bid else self.ask_usd) * _worth(levels, 1.0 + sign * half, sign)
-
-    def slip_bps(self, size_usd: float, *, is_buy: bool) -> Floats:
-        """What taking that many dollars costs against the mid; NaN where the book ends before."""
-        sign = 1.0 if is_buy else -1.0
-        side, half = (self.ask_usd if is_buy else self.bid_usd), self.spread_bps / 2e4
-        touch = 1.0 + sign * half
-        wanted = size_usd / side
-        level = np.searchsorted(_SUM + sign * _SUM_GRID, wanted / touch, side="left") - 1
-        for _ in range(2):  # the curve bends a little with the spread
-            level = np.clip(level, 0, LEVELS - 1)
-            level += (_worth(level + 1, touch, sign) < wanted).astype(np.int64)
-            level -= (_worth(level, touch, sign) >= wanted).astype(np.int64)
-        level = np.clip(level, 0, LEVELS - 1)
-        rest = wanted - _worth(level, touch, sign)
-        filled = _SUM[level] + rest / (touch + sign * _GRID[level])
-        ends = _worth(np.broadcast_to(self.shown_levels, level.shape), touch, sign) < wanted
-        return np.where(ends, np.nan, sign * 1e4 * (wanted / filled - 1.0))
-
-
-def _worth(levels: NDArray[np.int64], touch: Floats, sign: float) -> Floats:
-    """What the first levels cost, of one dollar within 2 %."""
-    worth = np.take(_SUM, levels, mode="clip")
-    worth *= touch
-    worth += sign * np.take(_SUM_GRID, levels, mode="clip")
-    return np.asarray(worth)
 
 
 def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColumns:
@@ -121,7 +78,6 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
     spread *= 1.0 + 4.0 * shock
     volume = traits.volume[rows] * grid.factor[SimKnob.VOLUME]
     volume *= np.exp(0.4 * noise(mixed(keys, np.array([[6]])), at_s, 172_800))
-    is_minute_crossed = (at_s // 60 % 30 == 0).reshape(1, -1)
     deposit, withdraw = grid.transfers(traits, keys)
     return SimColumns(
         rows=rows,
@@ -134,35 +90,33 @@ def columns(world: SimWorld, at_s: Seconds, rows: Rows | None = None) -> SimColu
         volume_24h_usd=volume,
         can_deposit=deposit,
         can_withdraw=withdraw,
-        has_book=~(grid.holds[SimKnob.ABSENT] | grid.missing(keys) | grid.nightly(world)),
-        is_crossed=grid.holds[SimKnob.CROSSED] & is_minute_crossed,
+        has_book=~grid.holds[SimKnob.ABSENT],
         has_st_tag=grid.holds[SimKnob.ST_TAG],
         has_caution=grid.holds[SimKnob.CAUTION],
         shown_levels=traits.levels[rows],
     )
 
 
-@dataclass(frozen=True)
-class Ladder:
-    """Books of the first column, best level first: prices in the quote currency, sizes in the base.
-    (rows, levels)."""
+def ladder(found: SimColumns, levels: int = LEVELS) -> BookGrid:
+    """A book per pair and time, those of a pair together: prices in the quote currency, sizes in the
+    base. What has no book, or shows no such level, is not there.
+    """
 
-    bid_prices: Floats
-    bid_sizes: Floats
-    ask_prices: Floats
-    ask_sizes: Floats
+    def column(values: NDArray[Any]) -> NDArray[Any]:
+        return np.broadcast_to(values, found.mid.shape).reshape(-1, 1)
 
-
-def ladder(found: SimColumns, levels: int) -> Ladder:
-    mid, half = found.mid[:, :1], found.spread_bps[:, :1] / 2e4
-    unit = 1.0 / (mid * found.usd_per_quote[:, :1])  # of the base for a dollar
+    mid: Floats = column(found.mid)
+    half: Floats = column(found.spread_bps / 2e4)
+    is_shown = np.arange(levels) < column(found.shown_levels)
     grid, weight = _GRID[:levels], _WEIGHT[:levels]
-    half = np.where(found.is_crossed[:, :1], -half, half)
-    return Ladder(
-        mid * (1.0 - half - grid),
-        found.bid_usd[:, :1] * unit * weight,
-        mid * (1.0 + half + grid),
-        found.ask_usd[:, :1] * unit * weight,
+    there: Floats = np.where(column(found.has_book) & is_shown[:, : grid.size], mid, np.nan)
+    unit = weight / (there * column(found.usd_per_quote))  # of the base for a dollar
+    return BookGrid(
+        bid_price=there * (1.0 - half - grid),
+        bid_size=column(found.bid_usd) * unit,
+        ask_price=there * (1.0 + half + grid),
+        ask_size=column(found.ask_usd) * unit,
+        is_truncated=np.minimum(column(found.shown_levels), levels)[:, 0] < LEVELS,
     )
 
 
@@ -266,18 +220,6 @@ class _Turned:
                 np.minimum(since / effect.ramp_s, 1.0) if effect.ramp_s else np.ones(since.size)
             )
             self.factor[effect.knob][cells] *= effect.factor**reached
-
-    def missing(self, keys: Keys) -> Bools:
-        minutes = (self.at_s // 60).reshape(1, -1)
-        return self.holds[SimKnob.FLAKY] & (uniform(mixed(keys, minutes)) < 0.6)
-
-    def nightly(self, world: SimWorld) -> Bools:
-        of_day = (self.at_s % DAY_S).reshape(1, -1)
-        found = np.zeros((self.rows.size, self.at_s.size), dtype=np.bool_)
-        for exchange, (start_s, end_s) in NIGHTLY.items():
-            mine = np.isin(self.rows, world.rows_at[exchange]).reshape(-1, 1)
-            found |= mine & (start_s <= of_day) & (of_day < end_s)
-        return found
 
     def transfers(self, traits: _Traits, keys: Keys) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """With a short closure now and then: of one pair in 300 a day, for up to two hours."""

@@ -14,7 +14,7 @@ from indexer.venues.sim.noise import key_of, keys_of, mixed, noise
 from indexer.venues.sim.script import DAY_S
 from indexer.venues.sim.world import SimWorld
 
-_JUMPS: Final = {"SUPLQ": (-11, 1.125)}  # ticker: (day of the origin, factor)
+JUMPS: Final = {"SUPLQ": (-11, 1.125)}  # ticker: (day of the origin, factor)
 
 
 def figures_at(world: SimWorld, at: datetime) -> list[CoinFigures]:
@@ -37,8 +37,8 @@ def onchain_of(world: SimWorld, exchange: str, ticker: str, at: datetime) -> Onc
     names = (world.seed, "chain", coin.ticker, int(coin.twin))
     key = key_of(*names)
     supply = float(10 ** (6 + key % 6)) * (1 + key % 9)
-    if coin.ticker in _JUMPS:
-        day, factor = _JUMPS[coin.ticker]
+    if coin.ticker in JUMPS:
+        day, factor = JUMPS[coin.ticker]
         supply *= factor if at_s >= world.origin_s + day * DAY_S else 1.0
     moves = noise(mixed(keys_of([names]), np.array([[1]])), np.array([at_s]), 5 * DAY_S)[0, 0]
     holders = int(4e6 / coin.rank**1.4 * (1 + 0.05 * moves)) + 40

@@ -14,10 +14,8 @@ each kind of event.
 | what is no outcome: equity, stablecoin, margin, maintenance, a removed quote, an old tag | ACMEQ, USDQ, OP, ARB, OLDTQ |
 | one ticker of two coins | XOLTQ |
 | twelve coins of a chain halted at once | HAL.Q at bitget |
-| listed two hours before the origin; most of its books missing | NUVAQ at kucoin; FLYAQ |
+| listed two hours before the origin | NUVAQ at kucoin |
 | gaps between two and three exchanges | ARQNQ; TRIOQ |
-| crossed and stale books | CROSQ at mexc; STALQ at gate |
-| an exchange down: five hours once, a quarter of an hour each night | bybit; korbit |
 """
 
 from collections.abc import Iterator
@@ -50,15 +48,13 @@ class SimKnob(StrEnum):
     VOLUME = "volume"
     DEPOSITS_CLOSED = "deposits_closed"
     WITHDRAWALS_CLOSED = "withdrawals_closed"
-    ABSENT = "absent"  # not listed, or the exchange is down: there is no book
-    FLAKY = "flaky"  # three books of five are missing
-    CROSSED = "crossed"
-    STALE = "stale"  # the book of the last whole half hour again
+    ABSENT = "absent"  # not listed: there is no book
     ST_TAG = "st_tag"
     CAUTION = "caution"
 
 
 FACTORS: Final = (SimKnob.PRICE, SimKnob.DEPTH, SimKnob.SPREAD, SimKnob.VOLUME)
+CLOSED: Final = {SimKnob.DEPOSITS_CLOSED: "deposit", SimKnob.WITHDRAWALS_CLOSED: "withdraw"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,13 @@ class SimScript:
 @lru_cache(maxsize=8)
 def script_of(world: SimWorld) -> SimScript:
     made = _Writer(world)
-    for part in (_outcomes, _misses_and_alarms, _no_outcomes, _coins_of_a_chain, _books, _gaps):
+    for part in (
+        _outcomes,
+        _misses_and_alarms,
+        _no_outcomes,
+        _coins_of_a_chain,
+        _gaps_and_a_listing,
+    ):
         part(made)
     for number in range(WAVES):
         _wave(made, number)
@@ -196,7 +198,7 @@ class _Writer:
             self.effect(knob, exchange, ticker, day=day, until=until, factor=factor, ramp_days=3)
 
     def halt(self, exchange: str, ticker: str, day: float, until: float | None = None) -> None:
-        for knob in (SimKnob.DEPOSITS_CLOSED, SimKnob.WITHDRAWALS_CLOSED):
+        for knob in CLOSED:
             self.effect(knob, exchange, ticker, day=day, until=until)
 
 
@@ -268,20 +270,8 @@ def _coins_of_a_chain(made: _Writer) -> None:
     made.decline("bitget", HALTED[0], -0.3, 0.4)
 
 
-def _books(made: _Writer) -> None:
+def _gaps_and_a_listing(made: _Writer) -> None:
     made.effect(SimKnob.ABSENT, "kucoin", "NUVAQ", day=-91, until=-2 / 24)
-    made.effect(SimKnob.FLAKY, "mexc", "FLYAQ", day=-91)
-    made.effect(SimKnob.CROSSED, "mexc", "CROSQ", day=-91)
-    made.effect(SimKnob.STALE, "gate", "STALQ", day=-91)
-    for exchange in EXCHANGES:
-        rows = tuple(int(row) for row in made.world.rows_at[exchange])
-        made.effects += [
-            SimEffect(SimKnob.ABSENT, rows, start_s, end_s)
-            for start_s, end_s in outages_of(made.world, exchange)
-        ]
-
-
-def _gaps(made: _Writer) -> None:
     made.effect(SimKnob.PRICE, "kucoin", "ARQNQ", day=-91, factor=1.018)
     made.effect(SimKnob.PRICE, "gate", "TRIOQ", day=-91, factor=1.024)
     made.effect(SimKnob.PRICE, "bybit", "TRIOQ", day=-91, factor=1.011)
@@ -314,21 +304,4 @@ def _ordinary(world: SimWorld) -> tuple[SimListing, ...]:
         one
         for one in world.listings
         if one.coin.ticker.startswith("SIM") and one.exchange in tagging
-    )
-
-
-def outages_of(world: SimWorld, exchange: str) -> Iterator[tuple[int, int]]:
-    """(start, end) in unix seconds, of those that happen once; `is_down` knows the nightly one."""
-    if exchange == "bybit":
-        start_s = world.origin_s - 12 * DAY_S
-        yield start_s, start_s + 5 * 3_600
-
-
-NIGHTLY: Final = {"korbit": (3 * 3_600 + 600, 3 * 3_600 + 1_500)}  # from 03:10 to 03:25 UTC
-
-
-def is_down(world: SimWorld, exchange: str, at_s: int) -> bool:
-    start_s, end_s = NIGHTLY.get(exchange, (0, 0))
-    return start_s <= at_s % DAY_S < end_s or any(
-        start <= at_s < end for start, end in outages_of(world, exchange)
     )

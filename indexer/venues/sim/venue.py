@@ -4,7 +4,7 @@ clock's moment, with what that exchange cannot tell left out.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from indexer.venues.port import (
     VenueErrorReason,
 )
 from indexer.venues.sim.cast import EXCHANGES
-from indexer.venues.sim.columns import STALE_STEP_S, Ladder, SimColumns, columns, ladder
+from indexer.venues.sim.columns import SimColumns, columns, ladder
 from indexer.venues.sim.onchain import figures_at
-from indexer.venues.sim.script import SimDeclaration, SimKnob, is_down, script_of
+from indexer.venues.sim.script import SimDeclaration, SimKnob, script_of
 from indexer.venues.sim.world import SimListing, SimWorld
 
 WATCH_STEP_S = 1.0
@@ -37,16 +37,23 @@ DELAY = timedelta(milliseconds=120)  # between an exchange's own time and the re
 
 
 class SimVenue:
-    def __init__(self, exchange: str, world: SimWorld, now: Callable[[], datetime]) -> None:
+    """`lists_past`: also pairs that are not listed yet, or no more; their transfers are closed."""
+
+    def __init__(
+        self,
+        exchange: str,
+        world: SimWorld,
+        now: Callable[[], datetime],
+        *,
+        lists_past: bool = False,
+    ) -> None:
         self.exchange = exchange
         self.source = DataSource.SIMULATED
         self.capabilities: Capabilities = EXCHANGES[exchange].capabilities
-        self._world, self._now = world, now
+        self._world, self._now, self._lists_past = world, now, lists_past
         self._rows = world.rows_at[exchange]
         listings = [world.listings[int(row)] for row in self._rows]
         self._listings = {one.native_id: one for one in listings}
-        stale = [one for one in script_of(world).effects if one.knob is SimKnob.STALE]
-        self._stale = {row for one in stale for row in one.rows}
 
     def onchain(self, at: datetime) -> list[CoinFigures]:
         """Of all coins of the world, whichever exchange lists them."""
@@ -72,7 +79,7 @@ class SimVenue:
                     min_size_quote=1.0,
                 )
                 for place, one in enumerate(self._listings.values())
-                if one.row not in absent
+                if one.row not in absent or self._lists_past
             )
         )
 
@@ -83,9 +90,14 @@ class SimVenue:
         found, absent, seen = self._now_columns(), self._absent(), set[str]()
         values: list[NetworkStatus] = []
         for place, one in enumerate(self._listings.values()):
-            if one.coin.ticker in seen or one.row in absent:
+            is_absent = one.row in absent
+            if one.coin.ticker in seen or (is_absent and not self._lists_past):
                 continue
             seen.add(one.coin.ticker)
+            can_deposit, can_withdraw = (
+                False if is_absent and tells.currencies else _told(flags[place, 0])
+                for flags in (found.can_deposit, found.can_withdraw)
+            )
             for chain in one.coin.chains if tells.networks else (f"unknown:{self.exchange}",):
                 has_contract = tells.contracts and tells.networks and not one.coin.is_native
                 values.append(
@@ -93,8 +105,8 @@ class SimVenue:
                         exchange=self.exchange,
                         native_base=one.native_base,
                         chain=chain,
-                        can_deposit=_told(found.can_deposit[place, 0]),
-                        can_withdraw=_told(found.can_withdraw[place, 0]),
+                        can_deposit=can_deposit,
+                        can_withdraw=can_withdraw,
                         contract=self._world.contract_of(one.coin, chain) if has_contract else None,
                         is_native=one.coin.is_native and tells.networks,
                         withdraw_fee=round(1.5 / one.coin.price_usd, 8),
@@ -127,31 +139,28 @@ class SimVenue:
         return found.values[0]
 
     async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
-        now = self._answering()
+        now = self._now()
         if len(native_ids) > self.capabilities.books_a_call:
             raise VenueError(VenueErrorReason.REFUSED, self.exchange, "too many books for one call")
-        listings = [one for name in native_ids if (one := self._listings.get(name)) is not None]
+        listings = [self._listings[name] for name in native_ids if name in self._listings]
         faults = [
             VenueFault("unknown_market", name[:80])
             for name in native_ids
             if name not in self._listings
         ]
-        fresh = [one for one in listings if one.row not in self._stale]
-        old = [one for one in listings if one.row in self._stale]
-        then = datetime.fromtimestamp(int(now.timestamp()) // STALE_STEP_S * STALE_STEP_S, UTC)
-        values: list[Book] = []
-        for group, at in ((fresh, now - DELAY), (old, then)):
-            if group:
-                found = self._columns(at, np.array([one.row for one in group]))
-                missing = [
-                    one for one, has in zip(group, found.has_book[:, 0], strict=True) if not has
-                ]
-                faults += [VenueFault("no_book", one.native_id) for one in missing]
-                values += self._written(group, found, levels, at, now)
-        return Parsed(tuple(values), tuple(faults))
+        if not listings:
+            return Parsed((), tuple(faults))
+        at = now - DELAY
+        found = self._columns(at, np.array([one.row for one in listings]))
+        faults += [
+            VenueFault("no_book", one.native_id)
+            for one, has in zip(listings, found.has_book[:, 0], strict=True)
+            if not has
+        ]
+        return Parsed(tuple(self._written(listings, found, levels, at, now)), tuple(faults))
 
     async def notices(self, since: datetime) -> Parsed[VenueNotice] | None:
-        now = self._answering()
+        now = self._now()
         found = [
             self._notice(one)
             for one in script_of(self._world).declarations
@@ -170,25 +179,13 @@ class SimVenue:
     async def close(self) -> None:
         """There is nothing to let go of."""
 
-    def _answering(self) -> datetime:
-        now = self._now()
-        if is_down(self._world, self.exchange, int(now.timestamp())):
-            raise VenueError(VenueErrorReason.UNREACHABLE, self.exchange, "simulated outage")
-        return now
-
     def _now_columns(self) -> SimColumns:
-        return self._columns(self._answering(), self._rows)
+        return self._columns(self._now(), self._rows)
 
     def _columns(
         self, at: datetime, rows: np.ndarray[tuple[int], np.dtype[np.int64]]
     ) -> SimColumns:
         return columns(self._world, np.array([int(at.timestamp())]), rows)
-
-    def _known(self, native_id: str) -> SimListing:
-        one = self._listings.get(native_id)
-        if one is None:
-            raise VenueError(VenueErrorReason.REFUSED, self.exchange, f"no market {native_id[:80]}")
-        return one
 
     def _absent(self) -> set[int]:
         """The rows of what is not listed yet, or no more."""
@@ -221,18 +218,8 @@ class SimVenue:
         at: datetime,
         now: datetime,
     ) -> list[Book]:
-        shown = min(levels, self.capabilities.max_book_levels)
-        written: Ladder = ladder(found, shown)
-        sides = tuple(
-            grid.tolist()
-            for grid in (
-                written.bid_prices,
-                written.bid_sizes,
-                written.ask_prices,
-                written.ask_sizes,
-            )
-        )
-        is_truncated = found.is_truncated[:, 0] | (len(sides[0][0]) < found.shown_levels[:, 0])
+        of = ladder(found, min(levels, self.capabilities.max_book_levels))
+        sides = [one.tolist() for one in (of.bid_price, of.bid_size, of.ask_price, of.ask_size)]
         return [
             Book(
                 self.exchange,
@@ -244,7 +231,7 @@ class SimVenue:
                 bool(cut),
             )
             for one, has, cut, bid_prices, bid_sizes, ask_prices, ask_sizes in zip(
-                group, found.has_book[:, 0], is_truncated, *sides, strict=True
+                group, found.has_book[:, 0], of.is_truncated, *sides, strict=True
             )
             if has
         ]

@@ -5,7 +5,7 @@ history of 90 days: the same world is found again after a restart by the same th
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -144,7 +144,7 @@ def _places(seed: int) -> Iterator[tuple[SimCoin, list[tuple[str, str]]]]:
     for rank, coin in enumerate(MAJORS, 1):
         everywhere = [(one.id, one.quote) for one in EXCHANGES.values()]
         second = [(where, quote) for where, base, quote in SECOND_QUOTES if base == coin.ticker]
-        yield _ranked(coin, rank), everywhere + second
+        yield replace(coin, rank=rank), everywhere + second
     rank = len(MAJORS)
     while True:
         rank += 1
@@ -158,12 +158,6 @@ def _places(seed: int) -> Iterator[tuple[SimCoin, list[tuple[str, str]]]]:
                 if key_of(seed, "lists", one.id, coin.ticker) % 10 < share
             ],
         )
-
-
-def _ranked(coin: SimCoin, rank: int) -> SimCoin:
-    return SimCoin(
-        coin.ticker, coin.price_usd, coin.chains, coin.is_native, coin.asset_class, (), rank
-    )
 
 
 def _ordinary(seed: int, rank: int) -> SimCoin:

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,10 +26,7 @@ def behind_proxy(*processes: str, file: Path = FILE) -> Iterator[int]:
         **{f"API_{number}": one for number, one in enumerate((*processes, "127.0.0.1:1")[:2], 1)},
     }
     with running(environment, file):
-        until = time.monotonic() + UP_S
-        while not _is_up(port):
-            assert time.monotonic() < until, "the proxy finds no process"
-            time.sleep(0.05)
+        await_up(lambda: socket.create_connection(("127.0.0.1", port), 5))
         yield port
 
 
@@ -45,10 +42,17 @@ def running(environment: Mapping[str, str], file: Path = FILE) -> Iterator[None]
         process.wait(UP_S)
 
 
-def _is_up(port: int) -> bool:
-    """Its own answer while it knows no process that lives is 503."""
+def await_up(connect: Callable[[], socket.socket]) -> None:
+    """Until a process is found: the proxy's own answer while it knows none that lives is 503."""
+    until = time.monotonic() + UP_S
+    while not _is_up(connect):
+        assert time.monotonic() < until, "the proxy finds no process"
+        time.sleep(0.05)
+
+
+def _is_up(connect: Callable[[], socket.socket]) -> bool:
     try:
-        with socket.create_connection(("127.0.0.1", port), 5) as wire:
+        with connect() as wire:
             wire.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             return wire.recv(12).endswith(b" 200")
     except OSError:

@@ -228,6 +228,40 @@ def test_a_request_that_is_not_whole_in_time__is_closed(proxy: int) -> None:
     assert 19 < time.monotonic() - began < 30
 
 
+def dripped(port: int, at_once: bytes, more: bytes) -> tuple[bytes, float]:
+    """The answer to what goes on coming, a byte each half second, and after how long it came."""
+    began = time.monotonic()
+    with closing(socket.create_connection(("127.0.0.1", port), 60)) as wire:
+        wire.sendall(at_once)
+        wire.settimeout(0.5)
+        while time.monotonic() - began < 60:
+            with suppress(TimeoutError):
+                return wire.recv(65_536), time.monotonic() - began
+            with suppress(ConnectionError):
+                wire.sendall(more)
+    raise AssertionError("it is read for ever")
+
+
+@pytest.mark.slow
+def test_a_request_that_comes_byte_by_byte__is_ended_in_time(proxy: int) -> None:
+    """A head and what fits the proxy's buffer in 10 s; of a longer body the API waits 30 s for the rest."""
+    body = POST + b"Content-Length: 200000\r\n\r\n"
+    cases = {
+        "head": (GET + b"a: ", b"b", 10),
+        "body": (body, b" ", 10),
+        "longer body": (body + b" " * 20_000, b" ", 30),
+    }
+    with ThreadPoolExecutor(len(cases)) as pool:
+        sent = {
+            name: pool.submit(dripped, proxy, start, more)
+            for name, (start, more, _) in cases.items()
+        }
+        for name, (_, _, limit_s) in cases.items():
+            answer, took_s = sent[name].result()
+            assert answer.startswith((b"HTTP/1.1 408 ", b"HTTP/1.1 400 ")), (name, answer[:100])
+            assert limit_s - 1 < took_s < limit_s + 9, name
+
+
 @pytest.mark.slow
 def test_ten_thousand_idle_connections__leave_the_others_theirs(proxy: int, caller: Caller) -> None:
     """From 25 addresses, 400 of each: half are refused at once, and all are closed in 10 s."""

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from core.chain.abi import call_by_signature
+from core.chain.abi import call_by_signature, decode_revert
 from core.chain.errors import RpcRevertedError
 from core.chain.reader import refusal_name
-from core.chain.revert import decode_revert
 from core.errors import SettleGraceError
 from core.hexes import bytes_of
 from core.mandate.chain import calldata

@@ -180,9 +180,9 @@ def test_a_stop_that_would_revert__can_be_sent_by_the_owner_s_word(
 ) -> None:
     deployed.succeed(AGENT, vault, calldata.stop("agent"))
     leaving.press("Stop the mandate")
-    leaving.see("It would revert, so it was not sent")
+    leaving.see("The contract would refuse it. Nothing was sent.")
     assert leaving.wallet.sent == []
     leaving.press("Send anyway")
 
-    leaving.see("It was mined and changed nothing.")
+    leaving.see("It was mined and changed nothing; only the gas is gone.")
     assert len(leaving.wallet.sent) == 1

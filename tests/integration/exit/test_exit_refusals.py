@@ -99,7 +99,7 @@ def test_a_call_that_would_revert__is_not_sent(
     deployed.succeed(AGENT, vault, calldata.stop("agent"))
     leaving.press("Stop the mandate")
 
-    leaving.see("It would revert, so it was not sent: The mandate was stopped at")
+    leaving.see("The contract would refuse it. Nothing was sent. The mandate was stopped at")
     assert "MandateStopped(" in leaving.card("refused")
     assert leaving.wallet.sent == []
     leaving.see("The money can be withdrawn now.")  # the vault is read again
@@ -117,7 +117,9 @@ def test_a_transaction_that_reverts__says_why(
     leaving.wallet.answers["eth_sendTransaction"] = after_the_agent
     leaving.press("Stop the mandate")
 
-    leaving.see("It was mined and changed nothing. The mandate was stopped at")
+    leaving.see(
+        "It was mined and changed nothing; only the gas is gone. The mandate was stopped at"
+    )
     assert "MandateStopped(" in leaving.card("reverted")
     leaving.see("The money can be withdrawn now.")
 

@@ -26,8 +26,8 @@ from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice
 from indexer.chain.log_proof import LogProof
+from indexer.chain.quarantine import HeldFacts, Retried
 from indexer.chain.reserve import Crediting
-from indexer.chain.retry import HeldFacts, Retried
 from indexer.chain.reverts import RevertedCalls
 from indexer.chain.sponsored_proofs import Proving
 from indexer.chain.tip import TipLoop, TipRound

@@ -9,7 +9,6 @@ from sqlalchemy import event, select, text
 
 from core.db.engine import Database
 from core.quarantine import queries as quarantine
-from core.quarantine.queries import HeldFact
 from core.quarantine.tables import QuarantinedFact
 
 SETUP = """
@@ -52,9 +51,9 @@ class Refusals:
                 session.execute(text("delete from refused where base_key = :key"), {"key": key})
 
 
-def held(database: Database, mandate_id: int) -> list[HeldFact]:
+def held(database: Database, mandate_id: int) -> list[QuarantinedFact]:
     with database.read() as session:
-        return quarantine.held_facts(session, quarantine.MANDATE, mandate_id, 1_000)
+        return list(quarantine.held_facts(session, quarantine.MANDATE, mandate_id, 1_000))
 
 
 def facts(database: Database) -> list[QuarantinedFact]:

@@ -28,7 +28,6 @@ from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from indexer.chain import reverts
 from indexer.chain.backfill import WORTH_IT, Backfill
-from indexer.chain.rules import Patience
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground
 from tests.integration.indexer.canonical import canonical_view
 from tests.integration.indexer.conftest import FINAL_SOON, Follower, Issued
@@ -285,7 +284,7 @@ def test_above_an_orphan__no_range_is_taken(follower: Follower, working: Working
     assert final is not None
     ahead = BlockHeader(final.number + 1_000, final.hash, final.parent_hash, final.timestamp, 0, ())
     at = follower.tip.cursor
-    backfill = Backfill(follower.chain, lambda: pytest.fail("nothing is written here"), Patience())
+    backfill = Backfill(follower.chain, lambda: pytest.fail("nothing is written here"))
     assert backfill.is_worth_it(at, ahead)
     below = repository.Cursor(at.number - 1, at.hash)
     assert not backfill.is_worth_it(below, ahead)

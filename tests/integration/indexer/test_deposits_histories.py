@@ -186,7 +186,7 @@ class World:
     def pinned(self) -> Iterator[None]:
         yield
 
-    def headers_by_hash(self, hashes: list[str]) -> list[BlockHeader | None]:
+    def headers(self, hashes: list[str]) -> list[BlockHeader | None]:
         by_hash = {block.header.hash: block.header for block in self.blocks}
         return [by_hash.get(one) for one in hashes]
 

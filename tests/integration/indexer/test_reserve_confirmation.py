@@ -77,10 +77,10 @@ def state(following: Follower) -> ReserveState:
 
 def is_the_contracts(following: Follower, token: TokenOnChain) -> bool:
     found = state(following)
-    ours = found.reserve_usdc_e6, found.supply, found.treasury_owed_e6
+    ours = found.totals.reserve_e6, found.totals.supply, found.totals.owed_e6
     names = ("reserve()", "totalSupply()", "treasuryOwed()")
     theirs = tuple(token.number(name) for name in names)
-    return (ours, found.lock.until_ns) == (theirs, token.locked()[1])
+    return (ours, found.totals.lock.until_ns) == (theirs, token.locked()[1])
 
 
 def told_a_lie(following: Follower, clocked: Clocked, view: View) -> None:

@@ -1,47 +1,46 @@
-"""Held facts when the chain's own tables are gone: what is retried has its block's time, or waits
-for it, or its block was replaced.
+"""Held facts when the chain's own tables are gone: what is read again is held again, where it is
+refused again.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from core.transfers.rules import FourStates
 from indexer.chain.facts import deposit_key
-from indexer.chain.retry import BLOCK_UNKNOWN
 from indexer.held import retry_held
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import FINAL_BEHIND, Follower, Issued, SampleLedger, now_utc
-from tests.integration.indexer.refusing import Refusals, facts, held
+from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
+from tests.integration.indexer.refusing import Refusals, facts
 from tests.integration.indexer.test_backfill import forget
 from tests.integration.indexer.test_deposits import Watched
 from tests.integration.indexer.test_payments import link
-from tests.integration.indexer.test_quarantine import buy, key_of, moves, reasons
+from tests.integration.indexer.test_quarantine import buy, key_of, moves, owner_alerts, reasons
 
 
-@pytest.mark.slow
-def test_a_fact_without_its_block__waits_and_is_taken_with_the_blocks_time(
-    follower: Follower, working: tuple[Issued, str]
+def test_what_is_still_refused__is_held_again_from_its_block(
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
 ) -> None:
-    """Its row once said 1970, for good: rows are never changed."""
-    mandate, vault = working
-    refusals = Refusals(follower.database)
-    follower.deployed.anvil.mine(2 * FINAL_BEHIND)
-    follower.catch_up()
-    refusals.add(key_of(follower.deployed.buy(vault, 10 * USDC), vault))
+    first = ledgers[0]
+    buy(follower, first)
+    refusals.add(bad := buy(follower, first))
+    waits = buy(follower, first)
     follower.catch_up()
     forget(follower)
-    refusals.drop()
-    follower.tip.round()
-    assert [one.refusal for one in follower.retry_all()] == [BLOCK_UNKNOWN]
-    follower.retry_held()
-    assert held(follower.database, mandate.id) != []
     follower.catch_up()
-    follower.retry_held()
-    assert held(follower.database, mandate.id) == []
-    assert all(row.occurred_at > datetime(2026, 1, 1, tzinfo=UTC) for row in follower.rows(mandate))
-    assert follower.story(mandate)[-1] == "move"
+    assert [alert.withdrawn_at is None for alert in owner_alerts(follower)] == [False, True]
+    found = facts(follower.database)
+    assert [(one.base_key, one.withdrawn_at is None) for one in found] == [
+        (bad, False),
+        (waits, False),
+        (bad, True),
+        (waits, True),
+    ]
+    refusals.drop()
+    follower.retry_all()
+    assert moves(follower, first) == 3
+    follower.assert_sound(*first)
 
 
 def raw_transaction(follower: Follower, tx_hash: str) -> str:
@@ -84,36 +83,6 @@ def test_a_block_that_was_replaced_while_the_tables_were_away__holds_nothing_for
     follower.assert_sound(*first)
 
 
-def test_a_fact_that_comes_again_in_another_block__is_held_from_there_for_its_old_reason(
-    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
-) -> None:
-    first = ledgers[0]
-    raw = held_purchase(follower, first, refusals)
-    forget(follower)
-    mine_elsewhere(follower, raw)
-    follower.catch_up()
-    old, new = facts(follower.database)
-    assert (old.withdrawn_at is None, new.withdrawn_at) == (False, None)
-    assert old.block_hash != new.block_hash
-    assert (new.reason, new.note, new.tries) == (old.reason, old.note, 1)
-
-
-@pytest.mark.slow
-def test_a_block_that_is_not_read_yet__keeps_its_fact_waiting(
-    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
-) -> None:
-    """Above the cursor nobody knows what stands there."""
-    first = ledgers[0]
-    follower.deployed.anvil.mine(2 * FINAL_BEHIND)
-    refusals.add(buy(follower, first))
-    follower.catch_up()
-    forget(follower)
-    follower.tip.round()
-    [done] = follower.retry_all()
-    assert (done.withdrawn, done.refusal) == (0, BLOCK_UNKNOWN)
-    assert reasons(follower, first) == ["database"]
-
-
 def test_a_deposit_of_a_replaced_block__is_in_no_balance(
     follower: Follower, refusals: Refusals
 ) -> None:
@@ -126,6 +95,5 @@ def test_a_deposit_of_a_replaced_block__is_in_no_balance(
     forget(follower)
     mine_elsewhere(follower)
     follower.catch_up()
-    [done] = follower.retry_all()
-    assert (done.released, done.withdrawn, done.refusal) == (0, 1, None)
+    assert follower.retry_all() == []
     assert watched.balance() == FourStates()

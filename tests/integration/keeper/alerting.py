@@ -64,7 +64,7 @@ class Keeping:
         finally:
             if made._schedule is not None:
                 made._schedule._scheduler.shutdown(wait=True)
-            for loop in made._loops:
+            for loop in made.loops:
                 loop.stop()
             made.close()
 

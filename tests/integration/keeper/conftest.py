@@ -4,9 +4,9 @@ started again.
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -25,23 +25,23 @@ from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.keeper.gas import GasBudgets
 from core.keeper.tables import KeeperIntent, KeeperTx, VaultMark
+from core.keeper.views import RESTS
 from core.mandate.chain import typed_data
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import Rule
 from core.mandate.tables import Mandate, MandateHead
 from core.mandate.venues import test_venue
-from keeper.anchoring import Anchoring
 from keeper.gas import Caps
-from keeper.outbox_kinds import OutboxPlanner
+from keeper.intents import Desk
+from keeper.outbox_kinds import Builder
 from keeper.read import Lenses
 from keeper.requests.round import RequestRound
-from keeper.send import Sender
 from keeper.state import Role
 from keeper.stops import Stops
 from keeper.tick import MARKS_A_DAY, Tick, TickReport
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.node_transport import in_threads
-from tests.personas import AGENT, KEEPER, OPERATOR, OWNER
+from tests.personas import AGENT, GUARD, KEEPER, OPERATOR, OWNER
 
 USDC = 1_000_000
 BOUGHT = 100 * USDC
@@ -179,7 +179,11 @@ class KeeperProcess:
     rpc: Nodes
     requests: RequestRound | None
     requests_rpc: Nodes
-    stops: Stops
+
+    @property
+    def stops(self) -> Stops:
+        assert self.tick.stops is not None
+        return self.tick.stops
 
     def run(self) -> TickReport:
         """A tick, and then a round of the requests, which `keeper.main` runs beside it."""
@@ -234,13 +238,13 @@ class Stage:
         stop_signer: Signer | None = None,
         pauser: Signer | None = None,
         caps: Caps = CAPS,
-        outbox: OutboxPlanner | None = None,
+        outbox: Mapping[str, Builder] | None = None,
         marks_a_day: int = MARKS_A_DAY,
         paths: Sequence[str] = ("",),
         wire: Wire | None = None,
         clock: Callable[[], float] | None = None,
         age: Callable[[], float] = time.monotonic,
-        gas_signer: Signer | None = None,
+        gas_signer: Signer = GUARD.signer,
         budgets: GasBudgets = BUDGETS,
     ) -> KeeperProcess:
         """Start one.
@@ -248,8 +252,7 @@ class Stage:
         `die_after`: it is killed as soon as an intent's new state was committed. Signer None: a dry
         run. `before_signing` happens once, between the decision and the signature. `age`: the clock
         of everything but the tick's own `clock`.
-        `gas_signer`: for requests of the outbox; the keeper's own key when none is named, as on a
-        local chain.
+        `gas_signer`: for requests of the outbox.
         """
         wire = wire or Wire()
         rpc = Nodes(
@@ -259,72 +262,44 @@ class Stage:
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", WatchedDatabase(self.database, die_after, before_signing))
         keys = ((Role.KEEPER, signer), (Role.STOP, stop_signer), (Role.PAUSER, pauser))
-        signers: dict[str, Signer] = {role: s for role, s in keys if s is not None}
-        stops = Stops(
-            rpc,
-            database,
-            self.chain.chain_id,
-            signers,
-            caps,
-            epoch=lambda: leadership.epoch,
-            fence=leadership.fence,
-            now=self.now,
-            clock=age,
-        )
-        sender = Sender(
-            stops=stops,
+        desk = Desk(
             rpc=rpc,
             database=database,
-            signers=signers,
+            chain_id=self.chain.chain_id,
+            signers={} if signer is None else {role: s for role, s in keys if s is not None},
+            caps=caps,
             epoch=lambda: leadership.epoch,
             fence=leadership.fence,
-            caps=caps,
         )
-        own: dict[str, Signer] = {}
-        if signer is not None:
-            own = (
-                {Role.CUSTODY: signer, Role.KEEPER: signer}
-                if gas_signer is None
-                else {Role.CUSTODY: gas_signer}
-            )
         requests_rpc = Nodes(
             [self.chain.anvil.url + path for path in paths], transport=in_threads(wire), clock=age
         )
-        requests_reader = VaultReader(requests_rpc, self.chain.contracts)
-        requests = (
-            RequestRound(
-                database=database,
-                chain_id=self.chain.chain_id,
-                max_head_age_s=10,
-                reader=requests_reader,
-                planner=outbox or OutboxPlanner(),
-                caps=caps,
-                budgets=budgets,
-                signers=own,
-                epoch=lambda: leadership.epoch,
+        requests = None
+        if signer is not None:
+            of_requests = replace(
+                desk,
+                rpc=requests_rpc,
+                signers={Role.CUSTODY: gas_signer},
                 fence=leadership.fence_beside,
-                stops=stops if gas_signer is None else None,
             )
-            if own
-            else None
-        )
+            requests = RequestRound(
+                desk=of_requests,
+                max_head_age_s=10,
+                reader=VaultReader(requests_rpc, self.chain.contracts),
+                builders=outbox or {},
+                budgets=budgets,
+            )
         tick = Tick(
-            database=database,
+            desk=desk,
             lenses=Lenses(reader),
-            chain_id=self.chain.chain_id,
             max_head_age_s=10,
-            leadership=leadership,
-            sender=None if signer is None else sender,
-            stops=None if signer is None else stops,
-            own=None if signer is None else signer.address,
-            removes=pauser is not None,
             marks_a_day=marks_a_day,
-            anchoring=Anchoring(database, reader),
+            is_held_up=leadership.is_held_up,
+            now=self.now,
             clock=clock or age,
+            stops_clock=age,
         )
-        process = KeeperProcess(
-            tick, leadership, wire, self.now, rpc, requests, requests_rpc, stops
-        )
+        process = KeeperProcess(tick, leadership, wire, self.now, rpc, requests, requests_rpc)
         self.processes.append(process)
         return process
 
@@ -364,8 +339,8 @@ class Stage:
         self.record("stopped")
         return keeper.run()
 
-    def record(self, status: str, **columns: Any) -> None:
-        """The mandate's ledger says so, as the indexer would have written it."""
+    def record(self, status: str, *, rested: bool = False, **columns: Any) -> None:
+        """The mandate's ledger says so, as the indexer would have written it now, or an hour ago."""
         with self.database.write() as session:
             mandate = session.scalars(select(Mandate)).one()
             mandate.status = status
@@ -373,7 +348,7 @@ class Stage:
                 MandateHead(
                     mandate_id=mandate.id,
                     status=status,
-                    updated_at=self.now(),
+                    updated_at=self.now() - (RESTS if rested else timedelta()),
                     **EMPTY_HEAD | columns,
                 )
             )

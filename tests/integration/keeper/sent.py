@@ -7,9 +7,10 @@ import httpx
 from eth_utils.address import to_checksum_address
 
 from core.chain.nodes import Nodes
+from core.keeper.views import WatchedVault
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UsdcE6
-from keeper.state import SOURCE_VAULT_WORTH, DueStop, SentMark, VaultReading
+from keeper.state import SOURCE_VAULT_WORTH, VaultReading
 from tests.integration.keeper.blocks import Clock
 from tests.integration.keeper.conftest import USDC, KeeperProcess, Stage
 from tests.integration.keeper.liars import Lie, LyingWire
@@ -17,18 +18,16 @@ from tests.integration.keeper.lies import TWO
 from tests.personas import STRANGER
 
 
-def due(vault: str, node: str) -> DueStop:
+def due(vault: str, node: str) -> VaultReading:
     """That node's lens says that the vault is worth nothing."""
-    reading = VaultReading(
-        vault=vault,
-        public_id="m_keeperstop",
-        status=VaultStatus.WORKING,
-        worth_usdc_e6=UsdcE6(0),
-        floor_usdc_e6=UsdcE6(950 * USDC),
-        source=SOURCE_VAULT_WORTH,
-        last_sent=SentMark(UsdcE6(1_000 * USDC), 0, 0),  # type: ignore[arg-type]
+    budget, floor = UsdcE6(1_000 * USDC), UsdcE6(950 * USDC)
+    return VaultReading(
+        WatchedVault(vault, "m_keeperstop", budget, 0, None, None, None, floor, True),
+        node,
+        VaultStatus.WORKING,
+        UsdcE6(0),
+        SOURCE_VAULT_WORTH,
     )
-    return DueStop(vault, node, reading)
 
 
 class SlowlyLyingWire(LyingWire):

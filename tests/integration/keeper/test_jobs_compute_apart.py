@@ -21,7 +21,7 @@ from core.jobs.schedule import JobSkippedError
 from core.mandate.chain.reader import VaultReader
 from core.targets.rules import TargetLimits
 from indexer.venues import chosen
-from indexer.venues.scanner import ScannerStore
+from indexer.venues.store import ScannerStore
 from tests.world.mandates import Place
 from tests.world.seed import seed
 

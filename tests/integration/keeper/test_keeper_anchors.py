@@ -206,7 +206,7 @@ def test_a_node_that_lies_of_the_contract__posts_nothing_and_stops_nothing(
         "KeeperState", SimpleNamespace(is_stood_down=False, head=SimpleNamespace(hash=WORD))
     )
 
-    assert anchoring.due(state, is_under_way=False) == []
+    assert anchoring.due(state) == []
 
 
 def test_a_post_that_a_reorganisation_takes_back__is_posted_again(stage: Stage) -> None:

@@ -11,13 +11,13 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 
 from core.blocks.tables import Vault
-from core.chain.abi import call_by_signature, function
+from core.chain.abi import call_by_signature
 from core.hexes import bytes_of
 from core.keeper import intents as rows
 from core.keeper.intents import NewIntent, NewVaultMark
 from core.keeper.tables import KeeperEnded
 from core.keeper.views import watched_vaults
-from core.mandate.tables import Mandate
+from core.mandate.tables import Mandate, ReplacedTerms
 from core.money import UsdcE6
 from keeper import tick
 from keeper.last_resort import UNKNOWN_S
@@ -127,15 +127,14 @@ def test_a_strangers_vault__is_not_watched(stage: Stage) -> None:
 
 
 @pytest.mark.slow
-def test_a_vault_that_ended__drops_out_when_that_is_safe(stage: Stage) -> None:
+def test_a_vault_that_ended__drops_out_when_the_record_has_said_so_for_an_hour(
+    stage: Stage,
+) -> None:
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
     assert keeper.run().vaults == 1
-    stage.make_safe()
-    keeper.run()
-    assert keeper.run().vaults == 1, "the record, or a second node, has to say so too"
-    stage.record("stopped")
+    stage.record("stopped", rested=True)
     keeper.run()
     assert (keeper.run().vaults, stage.keeper().tick.mode) == (0, "sending")
     with stage.database.read() as session:
@@ -150,9 +149,7 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
     stage.set_price(PRICE_AT_FLOOR)
     keeper = stage.keeper()
     keeper.run()
-    keeper.run()
-    stage.make_safe()
-    stage.record("stopped")
+    stage.record("stopped", rested=True)
 
     def lost(*_: Any) -> None:
         monkeypatch.undo()
@@ -165,11 +162,23 @@ def test_a_vault_that_ended__drops_out_at_the_next_tick_when_the_database_failed
     assert keeper.run().vaults == 0
 
 
-def test_the_floor__is_of_the_signed_terms(stage: Stage) -> None:
-    """Only where they are unknown is it asked for (test_keeper_nodes)."""
-    keeper = stage.keeper()
-    keeper.run()
-    assert function("MandateVault", "stopFloor").selector not in keeper.wire.views
+def test_the_floor__is_of_the_terms_that_the_vault_was_made_of(stage: Stage) -> None:
+    """Also where the draft was written again in the moment in which the vault came."""
+    with stage.database.write() as session:
+        mandate = session.scalars(select(Mandate)).one()
+        of_vault = ReplacedTerms(
+            digest=mandate.terms_digest,
+            mandate_id=mandate.id,
+            budget_usdc_e6=mandate.budget_usdc_e6,
+            stop_floor_bps=mandate.stop_floor_bps,
+            ends_at=mandate.ends_at,
+            replaced_at=stage.now(),
+        )
+        session.add(of_vault)
+        mandate.terms_digest, mandate.stop_floor_bps = b"\7" * 32, 9_000
+    stage.set_price(PRICE_AT_FLOOR)
+    stage.keeper().run()
+    assert stage.status() == "stopped"
 
 
 # The second way

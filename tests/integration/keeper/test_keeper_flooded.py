@@ -12,7 +12,7 @@ from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.flood import SEALING_KEY, flood
 from tests.integration.keeper.processes import Start, environment_of, starting, wait_until
 from tests.integration.keeper.test_keeper_process import state_of_leader
-from tests.personas import KEEPER, OPERATOR
+from tests.personas import GUARD, KEEPER, OPERATOR
 
 QUEUED = 10_000
 BLOCK_S = 2.0
@@ -20,7 +20,11 @@ BLOCK_S = 2.0
 
 @pytest.fixture
 def start(stage: Stage, tmp_path: Path) -> Iterator[Start]:
-    keys = {"KEEPER_PRIVATE_KEY": KEEPER.private_key, "CUSTODY_KEY": SEALING_KEY.hex()}
+    keys = {
+        "KEEPER_PRIVATE_KEY": KEEPER.private_key,
+        "CUSTODY_KEY": SEALING_KEY.hex(),
+        "CUSTODY_GAS_PRIVATE_KEY": GUARD.private_key,
+    }
     with starting({**environment_of(stage, tmp_path), **keys, "KEEPER_WATCHDOG_S": "10"}) as found:
         yield found
 

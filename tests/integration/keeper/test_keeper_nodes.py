@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from core.chain.abi import function
+from core.chain.errors import RpcUnreachableError
 from core.errors import OutsideError
 from core.keeper import intents as rows
 from core.keeper import views as watched_rows
@@ -20,8 +21,8 @@ from core.keeper.tables import KeeperEnded
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from keeper.last_resort import UNKNOWN_S
-from keeper.state import DueStop
-from keeper.tick import PRESENT_S, NoNodeError
+from keeper.state import VaultReading
+from keeper.tick import PRESENT_S
 from tests.integration.keeper import liars, lies
 from tests.integration.keeper.blocks import Clock
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, USDC, KeeperProcess, Stage
@@ -43,9 +44,9 @@ class Stops:
     """Notes what is due, and sends nothing."""
 
     def __init__(self) -> None:
-        self.due: list[DueStop] = []
+        self.due: list[VaultReading] = []
 
-    def send(self, due: Sequence[DueStop]) -> None:
+    def send(self, due: Sequence[VaultReading]) -> None:
         self.due += due
 
     def follow(self) -> None:
@@ -166,7 +167,7 @@ def test_one_node_that_answers_late__is_waited_for(stage: Stage) -> None:
 
 def test_no_node_answers__is_an_error_of_the_tick(stage: Stage) -> None:
     lie = liars.refuses("eth_getBlockByNumber")
-    with pytest.raises(NoNodeError):
+    with pytest.raises(RpcUnreachableError):
         stage.keeper(paths=TWO, wire=LyingWire(dict.fromkeys(TWO, lie))).judge()
 
 
@@ -192,30 +193,6 @@ def test_postgres_is_away__stops_go_on_by_the_vaults_of_the_tick_before(
     with pytest.raises(OperationalError):
         keeper.tick.run(stage.now())
     assert [one.vault for one in stops.due] == [stage.vault]
-
-
-# Floors that the record does not have
-
-
-def floor_is(usdc_e6: int) -> Lie:
-    def lie(call: Call, answer: Call) -> Call | None:
-        is_asked = call["method"] == "eth_call" and call["params"][0]["data"] == STOP_FLOOR
-        return said(call, lies.word(usdc_e6)) if is_asked else None
-
-    return lie
-
-
-def test_a_floor_that_the_record_does_not_have__is_each_nodes_own_and_is_asked_once(
-    stage: Stage,
-) -> None:
-    with stage.database.write() as session:
-        session.scalars(select(Mandate)).one().terms_digest = b"\7" * 32
-    keeper = stage.keeper(paths=TWO, wire=(wire := LyingWire({"/a": floor_is(1)})))
-    stage.set_price(PRICE_AT_FLOOR)
-    assert due_at(stage, keeper) == B
-    wire.views.clear()
-    assert due_at(stage, keeper) == B
-    assert STOP_FLOOR not in wire.views
 
 
 # What does not revert
@@ -323,55 +300,33 @@ def ended(stage: Stage) -> list[str]:
 
 
 @pytest.mark.parametrize("status", [2, 3])
-def test_one_node_of_two_says_that_it_ended__it_is_watched_all_the_same(
+def test_a_node_that_says_that_it_ended__has_no_say_beside_one_that_does_not_or_the_record(
     stage: Stage, status: int
 ) -> None:
-    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lies.status(status)}))
-    for _ in range(3):
-        keeper.run()
-        stage.make_safe()
+    lie = {"/a": lies.status(status)}
+    keepers = [
+        stage.keeper(paths=("/a",), wire=LyingWire(lie)),
+        stage.keeper(paths=TWO, wire=LyingWire(lie)),
+    ]
+    keepers[0].run()
+    keepers[0].die()
+    stage.record("stopped" if status == 2 else "settled", rested=True)
+    keepers[1].run()
     assert ended(stage) == []
 
 
-@pytest.mark.parametrize(
-    "lie", [lambda *_: None, liars.refuses("eth_getBlockByNumber")], ids=["both", "one answers"]
-)
-def test_it_ended__two_nodes_or_one_and_the_record_say_so(stage: Stage, lie: Lie) -> None:
-    """Once the block in which it was seen ended is safe."""
-    stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner"))
-    with stage.database.write() as session:
-        session.scalars(select(Mandate)).one().status = "draft"
-    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/b": lie}))
-    keeper.run()
-    assert ended(stage) == []
-    stage.make_safe()
-    keeper.run()
-    is_one = lie({"method": "eth_getBlockByNumber", "id": 1}, {}) is not None
-    assert ended(stage) == ([] if is_one else ["stopped"])
-    stage.record("stopped")
-    keeper.run()
-    assert (ended(stage), keeper.run().vaults) == (["stopped"], 0)
-
-
-def test_a_node_whose_safe_block_is_its_newest__lets_no_vault_drop_out_that_a_reorg_brings_back(
+def test_it_ended__the_record_has_said_so_for_an_hour_and_no_node_says_otherwise(
     stage: Stage,
 ) -> None:
-    def lie(call: Call, answer: Call) -> Call | None:
-        """Everything at `safe` is answered as of `latest`."""
-        if "safe" not in call["params"]:
-            return None
-        params = ["latest" if param == "safe" else param for param in call["params"]]
-        return said(call, stage.chain.anvil.rpc.call(call["method"], params))
-
-    keeper = stage.keeper(paths=TWO, wire=LyingWire({"/a": lie}))
-    keeper.run()
     stage.chain.succeed(OWNER, stage.vault, calldata.stop("owner"))
+    keeper = stage.keeper()
     keeper.run()
-    stage.chain.anvil.reorg(1)
-    stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-    stage.set_price(PRICE_AT_FLOOR)
+    stage.record("stopped")
     keeper.run()
-    assert (ended(stage), stage.status()) == ([], "stopped")
+    assert ended(stage) == []
+    stage.record("stopped", rested=True)
+    keeper.run()
+    assert (ended(stage), keeper.run().vaults) == (["stopped"], 0)
 
 
 def test_a_vault_that_was_said_to_have_ended__comes_back_when_the_record_calls_it_working(
@@ -379,6 +334,7 @@ def test_a_vault_that_was_said_to_have_ended__comes_back_when_the_record_calls_i
 ) -> None:
     with stage.database.write() as session:
         add_ended(session, stage.chain.chain_id, [(stage.vault, "stopped")], 1, stage.now())
+        session.scalars(select(Mandate)).one().status = "stopped"
     keeper = stage.keeper()
     keeper.run()
     assert keeper.run().vaults == 0

@@ -24,7 +24,7 @@ from core.perps.tables import PerpsOrder
 from tests.hl_exchange import Exchange, serving
 from tests.integration.keeper.conftest import USDC, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting
-from tests.personas import AGENT, KEEPER, OWNER
+from tests.personas import AGENT, GUARD, KEEPER, OWNER
 
 KEY = b"\x4b" * 32
 AGENTS_WALLET = Wallet.from_key("0x" + "44" * 32)
@@ -50,6 +50,7 @@ def start(stage: Stage, exchange: tuple[Exchange, str], tmp_path: Path) -> Itera
             **environment_of(stage, tmp_path),
             "KEEPER_PRIVATE_KEY": KEEPER.private_key,
             "CUSTODY_KEY": KEY.hex(),
+            "CUSTODY_GAS_PRIVATE_KEY": GUARD.private_key,
             "HL_URL": exchange[1],
         }
     ) as found:

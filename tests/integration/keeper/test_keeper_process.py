@@ -20,7 +20,7 @@ from keeper.metrics import KeeperMetrics
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
 from tests.integration.keeper.processes import WITHIN_S, Start, environment_of, starting, wait_until
 from tests.integration.keeper.sent import due
-from tests.personas import KEEPER
+from tests.personas import GUARD, KEEPER
 
 TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 
@@ -72,8 +72,9 @@ def test_a_stop_that_was_sent_after_the_last_tick__has_its_row_when_the_process_
     try:
         keeper.once()
         stage.set_price(PRICE_AT_FLOOR)
-        assert keeper._stops is not None
-        keeper._stops.send([due(stage.vault, keeper._reader.rpc.names[0])])
+        assert keeper._tick is not None
+        assert keeper._tick.stops is not None
+        keeper._tick.stops.send([due(stage.vault, keeper._reader.rpc.names[0])])
         assert stage.states() == []
     finally:
         keeper.close()
@@ -178,8 +179,9 @@ def test_reseal__seals_every_wallet_anew_or_none(stage: Stage, start: Start) -> 
             )
         addresses = [wallet.address for wallet in session.scalars(select(CustodialWallet)).all()]
     named = [f"0x{address.hex()}" for address in addresses] + [version_of(old)]
+    gas_key = {"CUSTODY_GAS_PRIVATE_KEY": GUARD.private_key}
     for command in ("reseal", "once"):
-        said = (without := start(command, CUSTODY_KEY=new.hex())).said(WITHIN_S)
+        said = (without := start(command, CUSTODY_KEY=new.hex(), **gas_key)).said(WITHIN_S)
         assert (without.returncode == 1, "CUSTODY_OLD_KEYS" in said, "Traceback" in said) == (
             command == "reseal",
             True,

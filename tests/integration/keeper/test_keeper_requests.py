@@ -1,5 +1,5 @@
-"""The loop of requests beside the loop of the stops: own key or a shared one, few at a time, within
-the day's gas.
+"""The loop of requests beside the loop of the stops: its own key, few at a time, within the day's
+gas.
 """
 
 from typing import Any
@@ -9,7 +9,6 @@ from sqlalchemy import func, select, text, update
 
 from core.custody.keys import CustodySigner, KeyRing
 from core.custody.tables import CustodialTransfer
-from core.hexes import hex_of
 from core.identity.tables import Account
 from core.keeper import gas
 from core.keeper import queue as outbox_queue
@@ -17,15 +16,13 @@ from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.tables import KeeperIntent, Outbox, OutboxQueue
 from core.times import next_day
 from keeper.attempts import STUCK_BLOCKS
-from keeper.gas import Caps
-from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, custodial_transfers
 from keeper.requests.round import PUT_BACK_AFTER, REQUESTS_A_ROUND
 from tests.integration.chain_fixtures import USDC
 from tests.integration.keeper.chaos.population import _entry, _held
 from tests.integration.keeper.conftest import GWEI, PRICE_AT_FLOOR, KeeperProcess, Stage
 from tests.integration.keeper.flood import SEALING_KEY, Starter, flood
-from tests.integration.keeper.test_keeper_sends import fell
-from tests.personas import KEEPER, STRANGER
+from tests.personas import STRANGER
 
 
 def asked(stage: Stage, count: int, wallets: int = 1) -> list[Starter]:
@@ -37,7 +34,7 @@ def keeper_of(stage: Stage, **settings: Any) -> KeeperProcess:
     build = custodial_transfers(
         CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"]
     )
-    return stage.keeper(outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}), **settings)
+    return stage.keeper(outbox={CUSTODIAL_TRANSFER: build}, **settings)
 
 
 def requests(keeper: KeeperProcess, stage: Stage) -> None:
@@ -128,51 +125,6 @@ def test_a_gap_where_a_void_request_was__is_taken_by_what_waits_above(stage: Sta
         keeper.run()
         stage.chain.anvil.mine()
     assert (arrived(stage, [first]), arrived(stage, [second])) == (0, 1)
-
-
-# One key for both, as on a local chain
-
-
-def test_a_stop__goes_behind_the_pending_requests_of_its_key(stage: Stage) -> None:
-    starters = asked(stage, 3)
-    keeper = keeper_of(stage)
-    with stage.no_blocks():
-        keeper.run()
-        assert transfers(stage) == ["broadcast"] * 3
-        waiting = [hex_of(tx.raw) for tx in stage.txs()]
-        stage.chain.anvil.rpc.call("anvil_dropAllTransactions")
-        fell(stage)
-        for raw in waiting:
-            stage.chain.anvil.rpc.call("eth_sendRawTransaction", [raw])
-        keeper.judge()
-        stage.chain.anvil.mine()
-        assert stage.status() == "stopped"
-    assert stage.txs()[-1].nonce == 3
-    keeper.run()
-    assert arrived(stage, starters) == 3
-
-
-def test_a_request_and_a_stop_of_one_key__never_have_the_same_nonce(stage: Stage) -> None:
-    starters = asked(stage, 1)
-    keeper = keeper_of(stage)
-    stage.set_price(PRICE_AT_FLOOR)
-    with stage.no_blocks():
-        keeper.judge()
-        requests(keeper, stage)
-        assert sorted(tx.nonce for tx in stage.txs()) == [0, 1]
-        stage.chain.anvil.mine()
-    keeper.run()
-    assert (stage.status(), arrived(stage, starters)) == ("stopped", 1)
-
-
-@pytest.mark.parametrize(("stops", "count"), [(20, 0), (21, 1)])
-def test_a_shared_key__keeps_what_twenty_stops_cost(stage: Stage, stops: int, count: int) -> None:
-    """Cap 10 gwei: a stop costs 400,000 * 10 gwei at most; the twenty-first pays for a request."""
-    asked(stage, 1)
-    caps = Caps(others_wei=10 * GWEI, stops_wei=10 * GWEI)
-    hold_balance(stage, KEEPER.address, stops * 400_000 * 10 * GWEI)
-    keeper_of(stage, caps=caps).run()
-    assert len(transfers(stage)) == count
 
 
 # How many

@@ -11,7 +11,7 @@ from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import GasBudgets
 from core.keeper.tables import KeeperIntent, OutboxQueue
-from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, custodial_transfers
 from keeper.requests.round import RequestRound
 from tests.integration.keeper.conftest import BUDGETS, GWEI, USDC, KeeperProcess, Stage
 from tests.integration.keeper.flood import SEALING_KEY, Starter, flood
@@ -24,7 +24,7 @@ def leading(stage: Stage, budgets: GasBudgets = BUDGETS) -> tuple[KeeperProcess,
         CustodySigner(KeyRing([SEALING_KEY])), stage.chain.contracts["usdc"]
     )
     keeper = stage.keeper(
-        outbox=OutboxPlanner({CUSTODIAL_TRANSFER: build}),
+        outbox={CUSTODIAL_TRANSFER: build},
         gas_signer=STRANGER.signer,
         budgets=budgets,
     )

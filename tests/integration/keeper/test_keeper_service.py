@@ -180,7 +180,7 @@ def test_run__the_preferred_node_serves_another_chain__it_is_left_out(
     [
         (
             {"KEEPER_STOP_PRIVATE_KEY": STRANGER.private_key},
-            "KEEPER_STOP_*: a key for stops alone can't mark",
+            "KEEPER_STOP_*: this key alone can neither mark nor settle",
         ),
         (
             {

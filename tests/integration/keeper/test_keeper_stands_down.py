@@ -117,18 +117,18 @@ def test_a_node_refuses_marks_as_another_keepers__the_other_nodes_word_is_enough
 def test_a_node_refuses_a_request_as_another_keepers__it_is_refused_after_an_hour(
     stage: Stage,
 ) -> None:
-    data = bytes_of(calldata.settle())
-    kind = {
-        "key": "k",
-        "kind": "relay_delivery",
-        "role": "keeper",
-        "to": stage.vault,
-        "data": data,
-        "reason": {},
-    }
+    request = NewRequest(
+        key="k",
+        chain_id=stage.chain.chain_id,
+        kind="relay_delivery",
+        role="custody",
+        to=stage.vault,
+        reason={},
+    )
     with stage.database.write() as session:
-        outbox.ask(session, NewRequest(chain_id=stage.chain.chain_id, **kind), stage.now())
-    keeper = stage.keeper(paths=("/a",), wire=LyingWire({"/a": not_keeper}))
+        outbox.ask(session, request, stage.now())
+    settles = {"relay_delivery": lambda *_: bytes_of(calldata.settle())}
+    keeper = stage.keeper(paths=("/a",), wire=LyingWire({"/a": not_keeper}), outbox=settles)
     run(stage, keeper, 2)
     stage.pass_time(int((stage.now() + HOUR).timestamp()))
     keeper.run()

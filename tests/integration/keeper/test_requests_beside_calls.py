@@ -6,25 +6,23 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import text
 
+from core.chain.blocks import BlockHeader
 from core.db.engine import Database
 from core.keeper import gas, queue
 from core.keeper.gas import TOTAL, GasBudgets
 from core.keeper.intents import Intent
-from core.keeper.queue import OutboxRequest, RequestPayer
+from core.keeper.queue import QueuePlace, RequestPayer
 from core.keeper.requests import NewRequest, ask
-from core.keeper.rules import IntentState
-from core.money import UnixSeconds
 from keeper.gas import Caps
-from keeper.intents import intent_of_request
-from keeper.requests.allowance import RequestPrice
-from keeper.requests.round import RequestRound
-from keeper.state import Head, Role
+from keeper.intents import Desk
+from keeper.requests.round import RequestPrice, RequestRound
+from keeper.send import Sender
+from keeper.state import Role
 from tests.personas import KEEPER
 
 NOW = datetime(2026, 11, 2, 12, tzinfo=UTC)
@@ -34,7 +32,7 @@ USDC = "0x" + "11" * 20
 WEI = 100
 BUDGETS = GasBudgets(total_wei=10**6, owner_wei=10**6, account_wei=10**6)
 FIRST, SECOND = RequestPayer(account_id=7, owner_id=None), RequestPayer(account_id=8, owner_id=None)
-HEAD = Head(1, "0x" + "22" * 32, UnixSeconds(int(NOW.timestamp())), 1)
+HEAD = BlockHeader(1, "0x" + "22" * 32, "0x" + "21" * 32, int(NOW.timestamp()), 0, (), 1)
 WAITS = text(
     "select count(*) from pg_stat_activity where datname = current_database() and "
     "wait_event_type = 'Lock'"
@@ -42,37 +40,38 @@ WAITS = text(
 
 
 class _NothingSent:
-    def advance(
-        self, live: Sequence[Intent], now: datetime, *, is_stood_down: bool
-    ) -> list[Intent]:
+    def advance(self, live: Sequence[Intent], now: datetime) -> list[Intent]:
         return list(live)
 
 
 def round_at(database: Database, price_wei: int = WEI) -> RequestRound:
     """A round whose chain asks for this price, and that sends nothing."""
-    planner: Any = SimpleNamespace(intent=_intent)
-    prices: Any = SimpleNamespace(now=lambda kept: RequestPrice(HEAD, price_wei, 0, None, 20))
-    nobody: Any = SimpleNamespace(rpc=None)
-    made = RequestRound(
+    nobody: Any = None
+    desk = Desk(
+        rpc=nobody,
         database=database,
-        reader=nobody,
         chain_id=CHAIN,
-        max_head_age_s=10,
-        planner=planner,
-        caps=Caps(1, 1),
-        budgets=BUDGETS,
         signers={Role.CUSTODY: KEEPER.signer},
+        caps=Caps(1, 1),
         epoch=lambda: 1,
         fence=lambda session: None,
     )
-    made.sender, made.prices = _NothingSent(), prices
+    made = _PricedRound(
+        desk=desk,
+        reader=nobody,
+        max_head_age_s=10,
+        builders={"custodial_transfer": lambda *_: b""},
+        budgets=BUDGETS,
+    )
+    made.price_wei, made.sender = price_wei, cast("Sender", _NothingSent())
     return made
 
 
-def _intent(
-    session: object, request: OutboxRequest, head: Head, now: datetime
-) -> tuple[Any, IntentState]:
-    return intent_of_request(request, b"", head), IntentState.PLANNED
+class _PricedRound(RequestRound):
+    price_wei = WEI
+
+    def price(self, under_way: Sequence[QueuePlace], now: datetime) -> RequestPrice:
+        return RequestPrice(HEAD, self.price_wei, 0, 0, 20)
 
 
 def asked_of(database: Database, *payers: RequestPayer) -> None:
@@ -85,7 +84,6 @@ def asked_of(database: Database, *payers: RequestPayer) -> None:
                 kind="custodial_transfer",
                 role="custody",
                 to=USDC,
-                data=b"",
                 reason={},
             )
             ask(session, request, NOW, payer)

@@ -204,13 +204,13 @@ def fault_of(
         (
             {"KEEPER_PAUSER_PRIVATE_KEY": "11" * 32},
             (
-                "KEEPER_PAUSER_*: a pauser's key alone can neither mark nor stop; set the "
+                "KEEPER_PAUSER_*: this key alone can neither mark nor settle; set the "
                 "keeper's own key"
             ),
         ),
         (
             {"KEEPER_STOP_PRIVATE_KEY": "11" * 32},
-            "KEEPER_STOP_*: a key for stops alone can't mark; set the keeper's own key",
+            "KEEPER_STOP_*: this key alone can neither mark nor settle; set the keeper's own key",
         ),
         ({"KEEPER_TICK_S": "20"}, "KEEPER_WATCHDOG_S: write at least twice KEEPER_TICK_S"),
         ({"RPC_ANSWER_S": "50"}, "INDEXER_WATCHDOG_S: write at least three times RPC_ANSWER_S"),

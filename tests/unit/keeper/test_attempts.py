@@ -8,18 +8,15 @@ from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from keeper.attempts import (
     STUCK_BLOCKS,
-    Lost,
-    Mined,
-    NonceSlot,
-    PendingSlot,
-    Verdict,
+    SignedIntent,
     first_free_nonce,
-    slots_of,
-    verdicts_of,
+    judged,
+    signed_of,
 )
-from keeper.gas import Fees, Quotes
+from keeper.gas import Quotes
 from tests.each import each
 from tests.unit.keeper.readings import VAULT
+from tests.unit.keeper.test_intents import intent
 
 
 def test_first_free_nonce__nothing_held__is_the_count() -> None:
@@ -31,7 +28,7 @@ def test_first_free_nonce__skips_what_live_transactions_hold_and_fills_gaps() ->
     assert first_free_nonce(7, {8}) == 7
 
 
-# Verdicts
+# What became of them
 
 
 def tx(tx_id: int, nonce: int = 7, tx_hash: str = "", intent_id: int = 1) -> Tx:
@@ -55,7 +52,8 @@ def receipt(of: Tx) -> TransactionReceipt:
 
 
 FIRST, SECOND = tx(1), tx(2)
-(SLOT,) = slots_of([SECOND, FIRST])
+(SIGNED,) = signed_of([intent()], [SECOND, FIRST])
+LOST, SEEN = replace(SIGNED, is_lost=True), replace(SIGNED, is_seen=True)
 BOTH = {FIRST.hash, SECOND.hash}
 
 
@@ -65,74 +63,81 @@ def quotes(*counts: int, height: int = 9) -> Quotes:
     return Quotes({f"n{n}": [1, head, 5, c, c] for n, c in enumerate(counts)}, [VAULT])
 
 
+def mined(tx: Tx, found: TransactionReceipt | None = None) -> SignedIntent:
+    return replace(SIGNED, mined=(tx, found or receipt(tx)), is_seen=True)
+
+
 def verdict(
-    told: Any, said: Quotes, *, slot: NonceSlot = SLOT, unknown: Any = (), own: Any = (VAULT,)
-) -> Verdict:
-    (found,) = verdicts_of([slot], told, said, unknown, own)
+    told: Any, said: Quotes, *, one: SignedIntent = SIGNED, unknown: Any = (), own: Any = (VAULT,)
+) -> SignedIntent:
+    (found,) = judged([one], told, said, unknown, own)
     return found
 
 
-def test_slots_of__attempts_stand_oldest_first_and_nonces_lowest_first() -> None:
-    low = tx(3, nonce=6)
-    slots = slots_of([SECOND, FIRST, low])
-    assert [(slot.nonce, slot.attempts) for slot in slots] == [(6, (low,)), (7, (FIRST, SECOND))]
-    assert (SLOT.newest, SLOT.fees) == (SECOND, Fees(8, 8))
+def at_nonce(nonce: int, intent_id: int = 1) -> SignedIntent:
+    (found,) = signed_of([intent(intent_id=intent_id)], [tx(3, nonce, intent_id=intent_id)])
+    return found
 
 
-@each("mined", [FIRST, SECOND])
-def test_verdicts__an_attempt_whose_receipt_two_nodes_have__is_mined(mined: Tx) -> None:
-    said = {mined.hash: receipt(mined)}
-    assert verdict({"n0": said, "n1": said}, quotes(8, 8)) == Mined(SLOT, mined, receipt(mined))
+def test_signed_of__attempts_stand_oldest_first_and_nonces_lowest_first() -> None:
+    low = tx(3, nonce=6, intent_id=2)
+    signed = signed_of([intent(), intent(intent_id=2)], [SECOND, FIRST, low])
+    assert [(one.place[1], one.attempts) for one in signed] == [(6, (low,)), (7, (FIRST, SECOND))]
 
 
-def test_verdicts__a_receipt_of_one_node__counts_where_no_other_has_the_block() -> None:
+@each("attempt", [FIRST, SECOND])
+def test_judged__an_attempt_whose_receipt_two_nodes_have__is_mined(attempt: Tx) -> None:
+    said = {attempt.hash: receipt(attempt)}
+    assert verdict({"n0": said, "n1": said}, quotes(8, 8)) == mined(attempt)
+
+
+def test_judged__a_receipt_of_one_node__counts_where_no_other_has_the_block() -> None:
     one = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {}}
-    assert verdict(one, quotes(8, 7)) == PendingSlot(SLOT, is_seen=True)
-    assert verdict(one, quotes(8)) == Mined(SLOT, FIRST, receipt(FIRST))
+    assert verdict(one, quotes(8, 7)) == SEEN
+    assert verdict(one, quotes(8)) == mined(FIRST)
 
 
-def test_verdicts__the_only_receipt_of_a_nonce_that_every_node_counts__is_enough() -> None:
+def test_judged__the_only_receipt_of_a_nonce_that_every_node_counts__is_enough() -> None:
     """A node that denies receipts would hold up its own account's work for good."""
     one = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {}}
-    assert verdict(one, quotes(8, 8)) == Mined(SLOT, FIRST, receipt(FIRST))
+    assert verdict(one, quotes(8, 8)) == mined(FIRST)
     for other in (replace(receipt(FIRST), status=0), receipt(SECOND)):
         two = {"n0": {FIRST.hash: receipt(FIRST)}, "n1": {other.tx_hash: other}}
-        assert verdict(two, quotes(8, 8)) == PendingSlot(SLOT, is_seen=True)
+        assert verdict(two, quotes(8, 8)) == SEEN
 
 
 @each("counts", [(8,), (8, 8)])
-def test_verdicts__a_receipt_above_every_head__is_seen_and_not_mined(
+def test_judged__a_receipt_above_every_head__is_seen_and_not_mined(
     counts: tuple[int, ...],
 ) -> None:
     """Of nodes whose heads do not rise: a revert that one makes up would be believed for good."""
     early = replace(receipt(FIRST), block_number=10, status=0)
     said = {"n0": {FIRST.hash: early}, "n1": {}}
-    assert verdict(said, quotes(*counts, height=9)) == PendingSlot(SLOT, is_seen=True)
-    assert verdict(said, quotes(8, height=10)) == Mined(SLOT, FIRST, early)
+    assert verdict(said, quotes(*counts, height=9)) == SEEN
+    assert verdict(said, quotes(8, height=10)) == mined(FIRST, early)
 
 
-def test_verdicts__a_nonce_that_is_used_and_no_node_knows__is_lost() -> None:
-    assert verdict({}, quotes(8), unknown=BOTH) == Lost(SLOT)
-    assert verdict({}, quotes(8), unknown={FIRST.hash}) == PendingSlot(SLOT)
-    assert verdict({}, quotes(7), unknown=BOTH) == PendingSlot(SLOT)
+def test_judged__a_nonce_that_is_used_and_no_node_knows__is_lost() -> None:
+    assert verdict({}, quotes(8), unknown=BOTH) == LOST
+    assert verdict({}, quotes(8), unknown={FIRST.hash}) == SIGNED
+    assert verdict({}, quotes(7), unknown=BOTH) == SIGNED
 
 
-AT = SLOT.newest.offered_block + STUCK_BLOCKS
+AT = SIGNED.newest.offered_block + STUCK_BLOCKS
 
 
-def test_verdicts__above_a_nonce_that_nobody_holds__is_given_up_after_blocks() -> None:
-    slot = replace(SLOT, nonce=8)
-    assert verdict({}, quotes(7, height=AT), slot=slot) == Lost(slot)
-    assert verdict({}, quotes(7, height=AT - 1), slot=slot) == PendingSlot(slot)
-    assert verdict({}, quotes(8, height=AT), slot=slot) == PendingSlot(slot)
+def test_judged__above_a_nonce_that_nobody_holds__is_given_up_after_blocks() -> None:
+    one = at_nonce(8)
+    assert verdict({}, quotes(7, height=AT), one=one).is_lost
+    assert verdict({}, quotes(7, height=AT - 1), one=one) == one
+    assert verdict({}, quotes(8, height=AT), one=one) == one
 
 
-def test_verdicts__above_one_that_waits__is_no_gap() -> None:
-    above = replace(SLOT, nonce=8)
-    both = verdicts_of([SLOT, above], {}, quotes(7, height=AT), (), (VAULT,))
-    assert both == [PendingSlot(SLOT), PendingSlot(above)]
+def test_judged__above_one_that_waits__is_no_gap() -> None:
+    both = [SIGNED, at_nonce(8, intent_id=2)]
+    assert judged(both, {}, quotes(7, height=AT), (), (VAULT,)) == both
 
 
-def test_verdicts__a_key_that_is_not_here__is_given_up_after_blocks() -> None:
-    assert verdict({}, quotes(7, height=AT), own=()) == Lost(SLOT)
-    assert verdict({}, quotes(7, height=AT - 1), own=()) == PendingSlot(SLOT)
+def test_judged__a_key_that_is_not_here__is_given_up_after_blocks() -> None:
+    assert verdict({}, quotes(7, height=AT), own=()) == LOST
+    assert verdict({}, quotes(7, height=AT - 1), own=()) == SIGNED

@@ -14,7 +14,7 @@ WEEK_S = 7 * 86_400
 
 
 def proposed(to: str | None, since_eta_s: int = 0, own: str | None = NEW) -> KeeperState:
-    keepers = FactoryKeepers(FACTORY, OLD, to, UnixSeconds(HEAD.at - since_eta_s))
+    keepers = FactoryKeepers(FACTORY, OLD, to, UnixSeconds(HEAD.timestamp - since_eta_s))
     return replace(state(), keepers=keepers, own=own)
 
 

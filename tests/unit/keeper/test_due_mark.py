@@ -5,7 +5,7 @@ Source: docs/rules.md#when-marks-are-sent.
 
 from datetime import UTC, datetime
 
-from core.keeper.views import SourcedMark
+from core.keeper.views import Mark, SourcedMark
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper import plan
@@ -13,7 +13,6 @@ from keeper.state import (
     SOURCE_AT_COST,
     SOURCE_VAULT_WORTH,
     IntentKind,
-    SentMark,
     VaultReading,
 )
 from tests.each import each
@@ -31,6 +30,7 @@ from tests.unit.keeper.readings import (
 
 ONE_PERCENT = BUDGET // 100
 DAY_S = 86_400
+WHEN = datetime.fromtimestamp(NOW, UTC)
 
 
 def why(a_reading: VaultReading, now: int = NOW) -> str | None:
@@ -56,7 +56,7 @@ def test_plan__worth_moved_by_one_base_unit_less__is_not_sent(moved: int) -> Non
 
 
 def test_why_due__measures_against_the_last_one_sent() -> None:
-    sent = SentMark(UsdcE6(2_000 * USDC), 400, NOW)
+    sent = Mark(UsdcE6(2_000 * USDC), 400, WHEN)
     assert why(reading(2_020 * USDC, last_sent=sent)) == "moved"
     assert why(reading(2_020 * USDC - 1, last_sent=sent)) is None
 
@@ -86,18 +86,17 @@ def test_plan__a_vault_that_is_not_working__is_not_marked(status: VaultStatus | 
 
 @each("kind", list(IntentKind))
 def test_plan__something_under_way__waits_for_it(kind: IntentKind) -> None:
-    assert plan.marks(state(reading(2 * BUDGET, live=frozenset({kind}))), NOW) == []
+    assert plan.marks(state(reading(2 * BUDGET), live=kind), NOW) == []
 
 
 def test_plan__no_block_since_the_last_mark__waits_because_heights_must_rise() -> None:
     assert (
-        plan.marks(state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number, NOW))), NOW)
-        == []
+        plan.marks(state(reading(2 * BUDGET, last_sent=Mark(BUDGET, HEAD.number, WHEN))), NOW) == []
     )
     assert (
         len(
             plan.marks(
-                state(reading(2 * BUDGET, last_sent=SentMark(BUDGET, HEAD.number - 1, NOW))), NOW
+                state(reading(2 * BUDGET, last_sent=Mark(BUDGET, HEAD.number - 1, WHEN))), NOW
             )
         )
         == 1

@@ -25,7 +25,7 @@ DAY_S = 86_400
 def ended(ago_s: int, **changes: object) -> list[str]:
     """What is planned for a vault that ended that long before the block."""
     actions = plan.settlements(
-        state(reading(BUDGET, ends_at=UnixSeconds(HEAD.at - ago_s), **changes)), NOW
+        state(reading(BUDGET, ends_at=UnixSeconds(HEAD.timestamp - ago_s), **changes)), NOW
     )
     return [action.kind for action in actions]
 
@@ -51,16 +51,17 @@ def test_plan__nothing_to_settle_or_unknown__is_left_alone(status: VaultStatus |
 
 
 def test_plan__one_under_way__plans_no_second() -> None:
-    assert ended(0, live=frozenset({IntentKind.SETTLE})) == []
+    due = reading(BUDGET, ends_at=UnixSeconds(HEAD.timestamp))
+    assert plan.settlements(state(due, live=IntentKind.SETTLE), NOW) == []
 
 
 def test_plan__worth_unknown__settles_all_the_same() -> None:
-    (action,) = plan.settlements(state(reading(None, ends_at=HEAD.at)), NOW)
-    assert (action.to, action.why, action.reason(84532)["worth_usdc"]) == (VAULT, "ended", None)
+    (action,) = plan.settlements(state(reading(None, ends_at=UnixSeconds(HEAD.timestamp))), NOW)
+    assert (action.to, action.why, action.reason()["worth_usdc"]) == (VAULT, "ended", None)
 
 
 def test_plan__stale_head__settles_nothing() -> None:
-    ended_now = reading(BUDGET, ends_at=HEAD.at)
+    ended_now = reading(BUDGET, ends_at=UnixSeconds(HEAD.timestamp))
     assert plan.settlements(state(ended_now, head_age_s=MAX_HEAD_AGE_S), NOW) != []
     assert plan.settlements(state(ended_now, head_age_s=MAX_HEAD_AGE_S + 1), NOW) == []
 
@@ -68,9 +69,10 @@ def test_plan__stale_head__settles_nothing() -> None:
 def test_plan__the_mark_of_the_terms_end_is_due__it_goes_first_if_it_can_be_had() -> None:
     """A vault that settled without a stop takes no mark."""
     assert ended(0, lacks_mark=LacksMark.OVER) == []
-    due = reading(BUDGET, ends_at=HEAD.at, lacks_mark=LacksMark.OVER)
+    due = reading(BUDGET, ends_at=UnixSeconds(HEAD.timestamp), lacks_mark=LacksMark.OVER)
     assert plan.why_marked(due, HEAD, NOW) == "terms_ended"
-    assert plan.why_marked(replace(due, ends_at=UnixSeconds(HEAD.at + 1)), HEAD, NOW) is None
+    early = reading(BUDGET, ends_at=UnixSeconds(HEAD.timestamp + 1), lacks_mark=LacksMark.OVER)
+    assert plan.why_marked(early, HEAD, NOW) is None
 
     fallen = replace(due, worth_usdc_e6=FLOOR)
     assert plan.why_marked(fallen, HEAD, NOW) == "terms_ended", "no other stop is taken then"

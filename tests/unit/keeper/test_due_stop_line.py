@@ -3,7 +3,7 @@
 from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds
 from keeper.plan import is_fallen
-from keeper.state import SOURCE_AT_COST, IntentKind
+from keeper.state import SOURCE_AT_COST
 from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, reading
 
@@ -29,11 +29,7 @@ def test_due__not_of_a_vault_that_is_not_working(status: VaultStatus | None) -> 
     assert not is_fallen(reading(0, status=status))
 
 
-def test_due__whatever_is_under_way() -> None:
-    assert is_fallen(reading(0, live=frozenset(IntentKind)))
-
-
-@each(("ends_at", "due"), [(HEAD.at + 1, True), (HEAD.at, False)])
+@each(("ends_at", "due"), [(HEAD.timestamp + 1, True), (HEAD.timestamp, False)])
 def test_due__until_the_end_of_the_terms(ends_at: int, due: bool) -> None:
     """From then on the vault refuses: MandateEnded."""
     assert is_fallen(reading(0, ends_at=UnixSeconds(ends_at))) is due

@@ -18,7 +18,6 @@ from keeper.gas import (
     NodeAnswers,
     Quotes,
     bumped,
-    fees_for,
     quotes,
 )
 from tests.each import each
@@ -179,24 +178,17 @@ def test_raised__where_gas_costs_next_to_nothing__there_is_still_room() -> None:
 # Offers
 
 
-def test_fees_for__is_twice_the_base_fee_plus_the_priority_fee() -> None:
-    assert fees_for(3 * GWEI, GWEI, 50 * GWEI) == Fees(7 * GWEI, GWEI)
-
-
-def test_fees_for__never_passes_the_cap() -> None:
-    assert fees_for(30 * GWEI, GWEI, 50 * GWEI) == Fees(50 * GWEI, GWEI)
-
-
-def test_fees_for__base_fee_at_the_cap__still_sends() -> None:
-    assert fees_for(50 * GWEI, GWEI, 50 * GWEI) == Fees(50 * GWEI, GWEI)
-
-
-def test_fees_for__base_fee_above_the_cap__waits() -> None:
-    assert fees_for(50 * GWEI + 1, GWEI, 50 * GWEI) is None
-
-
-def test_fees_for__priority_fee_above_the_cap__is_cut_to_it() -> None:
-    assert fees_for(0, 90 * GWEI, 50 * GWEI) == Fees(50 * GWEI, 50 * GWEI)
+@each(
+    ("base_gwei", "tip_gwei", "offered"),
+    [(3, 1, (7, 1)), (30, 1, (50, 1)), (50, 1, (50, 1)), (51, 1, None), (0, 90, (50, 50))],
+)
+def test_offered__is_twice_the_base_fee_plus_the_tip_within_the_cap(
+    base_gwei: int, tip_gwei: int, offered: tuple[int, int] | None
+) -> None:
+    market = Market(same(base_gwei * GWEI), same(tip_gwei * GWEI), {}, {})
+    found = market.offered(50 * GWEI, is_stop=False)
+    fees = None if offered is None else Fees(offered[0] * GWEI, offered[1] * GWEI)
+    assert (found and found.fees) == fees
 
 
 @each(("last", "next_"), [(0, 1), (1, 2), (8, 9), (9, 11), (1_000, 1_125), (GWEI, 1_125_000_000)])

@@ -1,15 +1,14 @@
 """What is to be sent, as rows, without a database and without a chain."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from core.hexes import hex_of
 from core.keeper.intents import Intent
 from core.keeper.rules import IntentState
 from core.mandate.chain import calldata
-from keeper.intents import intent_of, is_out_of_patience, live_kinds, order_of
+from keeper.intents import intent_of, live_kinds
 from keeper.state import IntentKind
-from tests.each import each
 from tests.unit.keeper.readings import FLOOR, HEAD, NOW, VAULT, reading
 
 KEEPER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
@@ -32,55 +31,6 @@ def test_intent_of__a_mark__is_the_vaults_mark_and_keeps_what_led_to_it() -> Non
     new = intent_of(action, 84532)
     assert (new.to, hex_of(new.data)) == (VAULT, calldata.mark())
     assert new.reason["worth_usdc"] == "950.000000"
-
-
-# For how long
-
-
-@each(
-    ("kind", "minutes", "end"),
-    [
-        (IntentKind.MARK, 1, IntentState.SUPERSEDED),
-        (IntentKind.SETTLE, 1, IntentState.SUPERSEDED),
-        (IntentKind.ANCHOR, 10, IntentState.REFUSED),
-        (IntentKind.REMOVE, 0, IntentState.REFUSED),
-    ],
-)
-def test_is_out_of_patience__ends_what_is_still_planned_after_so_many_minutes(
-    kind: IntentKind, minutes: int, end: IntentState
-) -> None:
-    planned, at = intent(kind), WHEN + timedelta(minutes=minutes)
-    assert is_out_of_patience(planned, at) is end
-    assert is_out_of_patience(planned, at - timedelta(seconds=1)) is (
-        end if kind is IntentKind.REMOVE else None
-    )
-    assert is_out_of_patience(replace(planned, state=IntentState.SIGNED), at) is None
-
-
-def test_is_out_of_patience__a_request_is_tried_for_an_hour() -> None:
-    request = replace(intent(IntentKind.MARK), kind="relay_delivery", outbox_id=1)
-    hour = timedelta(hours=1)
-    assert is_out_of_patience(request, WHEN + hour) is IntentState.REFUSED
-    assert is_out_of_patience(request, WHEN + hour - timedelta(seconds=1)) is None
-
-
-# Order
-
-
-def test_order_of__removals_first_then_settlements_then_requests_then_marks() -> None:
-    request = replace(intent(intent_id=9), kind="relay_delivery")
-    mixed = [
-        intent(IntentKind.MARK, intent_id=1),
-        request,
-        intent(IntentKind.SETTLE, intent_id=3),
-        intent(IntentKind.REMOVE, intent_id=4),
-    ]
-    assert [one.kind for one in sorted(mixed, key=order_of)] == [
-        "remove_agent",
-        "settle",
-        "relay_delivery",
-        "mark",
-    ]
 
 
 def test_live_kinds__are_collected_by_vault() -> None:

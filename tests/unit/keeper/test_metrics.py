@@ -9,6 +9,8 @@ from core.chain.nodes import Nodes
 from keeper.metrics import PREFIX, KeeperMetrics
 from tests.unit.clock import Clock
 
+JUDGED_THREE = {"vaults": 3, "unknown": 1, "at_cost": 2, "head_age_s": 2}
+
 
 @pytest.fixture
 def clock() -> Clock:
@@ -44,14 +46,13 @@ def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(
     metrics.leading(7)
     clock.now += 10
     assert (value(metrics, "tick_age_seconds"), value(metrics, "leader_epoch")) == (10, 7)
-    metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
+    metrics.ticked(0.25, JUDGED_THREE)
     clock.now += 30
-    metrics.leading(7)
     assert value(metrics, "tick_age_seconds") == 30
 
 
 def test_a_tick__is_counted_with_what_it_judged(metrics: KeeperMetrics) -> None:
-    metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
+    metrics.ticked(0.25, JUDGED_THREE)
     assert [
         value(metrics, name)
         for name in ("vaults", "vaults_unknown", "head_age_seconds", "tick_seconds_sum")
@@ -59,14 +60,14 @@ def test_a_tick__is_counted_with_what_it_judged(metrics: KeeperMetrics) -> None:
 
 
 def test_vaults_at_cost__are_counted_beside_the_unknown_ones(metrics: KeeperMetrics) -> None:
-    metrics.ticked(0.25, vaults=3, unknown=1, at_cost=2, head_age_s=2)
+    metrics.ticked(0.25, JUDGED_THREE)
     assert value(metrics, "vaults_at_cost") == 2
 
 
 def test_a_failed_tick__is_counted_by_its_kind_and_leaves_its_figures_unknown(
     metrics: KeeperMetrics, clock: Clock
 ) -> None:
-    metrics.ticked(0.25, vaults=3, unknown=1, at_cost=0, head_age_s=2)
+    metrics.ticked(0.25, JUDGED_THREE)
     clock.now += 5
     metrics.failed(RpcUnreachableError("eth_call", []))
     assert value(metrics, "tick_failures_total", kind="RpcUnreachableError") == 1

@@ -1,6 +1,5 @@
 """Who is read first, and what follows from what several nodes say: no socket, no database."""
 
-from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -11,18 +10,17 @@ from core.mandate.rules.lifecycle import VaultStatus
 from core.money import UnixSeconds, UsdcE6
 from keeper.plan import (
     OVER_S,
-    SHARE,
     UNFUNDED_S,
-    Ends,
     NodeReadings,
     Order,
+    agreed_status,
     best_first,
     confirmed,
     in_turn,
     keepers,
     merged,
 )
-from keeper.state import Action, FactoryKeepers, Head, IntentKind, NodeStatus, VaultReading
+from keeper.state import Action, FactoryKeepers, IntentKind, VaultReading
 from tests.each import each
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, HEAD, NOW, USDC, VAULT, reading
 
@@ -118,6 +116,18 @@ def test_due__never_funded_and_over__is_looked_at_seldom(
     assert place.due(UNFUNDED, at=at) == found
 
 
+def test_due__one_that_ended__is_looked_at_seldom_until_the_record_asks() -> None:
+    place = Place()
+    place.saw("unfunded", VaultStatus.STOPPED)
+    place.now += OVER_S - 1
+    assert place.due(UNFUNDED) == []
+    assert place.due(replace(UNFUNDED, lacks_mark=LacksMark.END)) == ["unfunded"]
+    place.saw("unfunded", VaultStatus.STOPPED)
+    assert place.due(replace(UNFUNDED, recorded_end="stopped")) == ["unfunded"]
+    place.saw("unfunded", VaultStatus.STOPPED)
+    assert place.due(replace(UNFUNDED, is_recorded_at_work=True)) == ["unfunded"]
+
+
 def test_due__one_that_is_watched_no_more__is_forgotten() -> None:
     place = Place()
     place.saw("unfunded", VaultStatus.FUNDING)
@@ -125,20 +135,10 @@ def test_due__one_that_is_watched_no_more__is_forgotten() -> None:
     assert place.due(UNFUNDED) == ["unfunded"]
 
 
-def test_in_turn__who_was_left_out_has_a_share_and_who_waits_longest_is_first() -> None:
-    ranked = [watched(f"{n:02}") for n in range(24)]
-    waits = {f"{n:02}": (2 if n >= 20 else 1) for n in range(16, 24)}
-    order = [vault.vault for vault in in_turn(ranked, 2, waits)]
-    assert order[:2] == ["00", "01"], "most at risk"
-    assert order[2:4] == ["20", "21"]
-    step = 2 * (SHARE - 1)
-    assert order[4 : 4 + step] == [f"{n:02}" for n in range(2, 2 + step)]
-    assert order[4 + step : 6 + step] == ["22", "23"]
-    assert sorted(order) == [vault.vault for vault in ranked]
-
-
-def test_in_turn__nobody_was_left_out__is_as_ranked() -> None:
-    ranked = [watched(f"{n:02}") for n in range(7)]
+def test_in_turn__those_most_at_risk_and_then_who_was_left_out() -> None:
+    ranked = [watched(f"{n}") for n in range(8)]
+    order = [vault.vault for vault in in_turn(ranked, 2, {"7": 0, "1": 1, "6": 2})]
+    assert order == ["0", "1", "7", "6", "2", "3", "4", "5"]
     assert in_turn(ranked, 2, {}) == ranked
 
 
@@ -147,14 +147,10 @@ def test_in_turn__nobody_was_left_out__is_as_ranked() -> None:
 
 def node(
     *readings: VaultReading,
-    number: int = HEAD.number,
-    safe: int = 0,
     age_s: float = 0.0,
     named: FactoryKeepers | None = None,
 ) -> NodeReadings:
-    head = Head(number, HEAD.hash, HEAD.at, HEAD.base_fee_wei)
-    state = NodeStatus("node", head, age_s, safe, named)
-    return NodeReadings(state, {one.vault: one for one in readings})
+    return NodeReadings("node", HEAD, age_s, named, {one.vault: one for one in readings})
 
 
 def test_best_first__those_with_a_head_of_now_in_the_order_of_the_pool() -> None:
@@ -223,40 +219,9 @@ def test_confirmed__what_so_many_nodes_plan_in_the_words_of_the_first() -> None:
 
 
 STOPPED = reading(None, status=VaultStatus.STOPPED)
-AT = HEAD.number
 
 
-def safe(ends: Ends, *nodes: NodeReadings, waits: tuple[str, ...] = ()) -> dict[str, Any]:
-    return ends.safe(nodes, waits)[1]
-
-
-def test_ended__once_the_block_in_which_it_was_seen_is_safe() -> None:
-    ends = Ends()
-    assert safe(ends, node(STOPPED, safe=AT - 1)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT - 1)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) == {VAULT: {VaultStatus.STOPPED: 1}}
-
-
-def test_ended__of_several_nodes_the_second_highest_safe_block_counts() -> None:
-    ends = Ends()
-    nodes = [node(STOPPED, safe=2**58), node(STOPPED, safe=AT - 1), node(safe=0)]
-    assert safe(ends, *nodes) == {}
-    nodes[1] = node(STOPPED, safe=AT)
-    assert safe(ends, *nodes) == {VAULT: Counter({VaultStatus.STOPPED: 2})}
-
-
-def test_ended__a_node_that_calls_it_working__begins_it_anew() -> None:
-    """A reorg took the stop away."""
-    ends = Ends()
-    safe(ends, node(STOPPED, safe=AT - 1))
-    assert safe(ends, node(reading(BUDGET), safe=AT), node(STOPPED, safe=AT)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 1, safe=AT)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 1, safe=AT + 1)) != {}
-
-
-def test_ended__one_whose_end_is_not_marked_or_recorded_yet__is_watched() -> None:
-    ends = Ends()
-    unmarked = replace(STOPPED, lacks_mark=LacksMark.END)
-    assert safe(ends, node(unmarked, safe=AT)) == {}
-    assert safe(ends, node(STOPPED, safe=AT), waits=(VAULT,)) == {}
-    assert safe(ends, node(STOPPED, number=AT + 9, safe=AT)) != {}, "seen ended all the same"
+def test_agreed_status__is_what_each_node_that_spoke_of_it_says() -> None:
+    assert agreed_status([node(STOPPED), node(), node(UNREAD)], VAULT) == "stopped"
+    assert agreed_status([node(STOPPED), node(reading(BUDGET))], VAULT) is None
+    assert agreed_status([node(UNREAD), node()], VAULT) is None

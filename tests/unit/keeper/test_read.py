@@ -17,9 +17,9 @@ from core.chain.nodes import Nodes
 from core.keeper.views import WatchedVault
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.lifecycle import VaultStatus
-from core.money import UnixSeconds, UsdcE6
 from keeper import read
-from keeper.read import SAFE_BLOCKS, VAULTS_A_CALL, Lenses, ReadPart
+from keeper.plan import NodeReadings
+from keeper.read import VAULTS_A_CALL, Lenses
 from keeper.state import ReadBlock, VaultReading
 from tests.each import each
 from tests.node_transport import in_threads
@@ -36,7 +36,6 @@ COUNT = 9  # of the factory's vaults
 VIEWS = {
     function("MandateVaultFactory", "keeper").selector: f"0x{int(KEEPER, 16):064x}",
     function("MandateVaultFactory", "pendingKeeper").selector: f"0x{0:064x}{0:064x}",
-    function("MandateVault", "stopFloor").selector: f"0x{7:064x}",
 }
 READINGS = function("VaultLens", "readings")
 
@@ -57,9 +56,7 @@ class Node:
     def __init__(self, says: Callable[[list[str]], Sequence[Row] | None]) -> None:
         self.says = says
         self.number = NUMBER
-        self.names_safe = True
         self.asked: list[list[str]] = []
-        self.floors = 0
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         asked = json.loads(request.content)
@@ -73,10 +70,8 @@ class Node:
         if method == "eth_blockNumber":
             return {"id": call["id"], "result": hex(self.number)}
         if method == "eth_getBlockByNumber":
-            is_known = params[0] == "latest" or self.names_safe
-            return {"id": call["id"], "result": self._block(params[0]) if is_known else None}
+            return {"id": call["id"], "result": self._block()}
         data = params[0]["data"]
-        self.floors += data == function("MandateVault", "stopFloor").selector
         if data in VIEWS:
             return {"id": call["id"], "result": VIEWS[data]}
         (vaults,) = READINGS.decode_input(data)
@@ -88,10 +83,10 @@ class Node:
         words = [NUMBER, AT, 0, COUNT, 160, len(rows), *(word for row in rows for word in row)]
         return {"id": call["id"], "result": "0x" + "".join(f"{word:064x}" for word in words)}
 
-    def _block(self, tag: str) -> dict[str, Any]:
+    def _block(self) -> dict[str, Any]:
         zero = "0x" + "00" * 32
         return {
-            "number": hex(self.number - (20 if tag == "safe" else 0)), "hash": zero,
+            "number": hex(self.number), "hash": zero,
             "parentHash": zero, "timestamp": hex(AT), "logsBloom": "0x" + "00" * 256,
             "transactions": [], "baseFeePerGas": "0x1",
         }  # fmt: skip
@@ -115,7 +110,9 @@ def vaults(count: int, **changes: Any) -> list[WatchedVault]:
 
 
 def look(lenses: Lenses, some: Sequence[WatchedVault]) -> dict[str, VaultReading]:
-    return {reading.vault: reading for part in lenses.look(some, {}) for reading in part.readings}
+    return {
+        reading.vault: reading for part in lenses.look(some) for reading in part.by_vault.values()
+    }
 
 
 def looked(node: Node, some: Sequence[WatchedVault]) -> dict[str, VaultReading]:
@@ -139,7 +136,7 @@ def test_a_valued_vault__is_read_with_the_floor_of_its_terms() -> None:
         "vault.worth",
     )
     assert (found.floor_usdc_e6, found.fee_owed_usdc_e6) == (FLOOR, 3)
-    assert found.block == ReadBlock(NUMBER, UnixSeconds(AT), "0x" + "00" * 32)
+    assert found.block == ReadBlock(NUMBER, AT, "0x" + "00" * 32)
 
 
 def test_a_reading_of_another_backend_than_named_the_head__is_of_the_block_that_the_lens_saw() -> (
@@ -148,7 +145,7 @@ def test_a_reading_of_another_backend_than_named_the_head__is_of_the_block_that_
     node = Node(lambda asked: [valued()] * len(asked))
     node.number = NUMBER + 2
     (found,) = looked(node, vaults(1)).values()
-    assert found.block == ReadBlock(NUMBER, UnixSeconds(AT), None)
+    assert found.block == ReadBlock(NUMBER, AT, None)
 
 
 def test_money_at_unvalued_targets__is_counted_at_cost_and_says_so() -> None:
@@ -180,18 +177,6 @@ def test_an_answer_that_no_lens_gives__says_nothing(monkeypatch: pytest.MonkeyPa
     for row in (valued(status=9), (VALUED,), (7, *NOTHING), (UNREAD, *NOTHING[:-1], 5)):
         node = Node(lambda asked, row=row: [row] * len(asked))  # type: ignore[misc]
         assert all(found.status is None for found in looked(node, vaults(2)).values()), row
-
-
-def test_a_floor_that_the_terms_do_not_tell__is_asked_once_in_a_vaults_life() -> None:
-    node = Node(lambda asked: [valued()] * len(asked))
-    some = vaults(3, floor_usdc_e6=None)
-    with lenses_of(node) as lenses:
-        assert {found.floor_usdc_e6 for found in look(lenses, some).values()} == {UsdcE6(7)}
-        look(lenses, some)
-    assert node.floors == 3
-
-
-# Which vaults are asked together
 
 
 def test_vaults_of_several_calls__are_all_read() -> None:
@@ -286,19 +271,16 @@ def test_what_a_look_has_no_time_for__has_a_share_of_the_next_one(
 # The node
 
 
-def states(lenses: Lenses) -> list[ReadPart]:
-    return list(lenses.look([], {}))
+def states(lenses: Lenses) -> list[NodeReadings]:
+    return list(lenses.look([]))
 
 
 def test_what_a_node_shows_besides_vaults() -> None:
-    with lenses_of(node := Node(lambda asked: [])) as lenses:
+    with lenses_of(Node(lambda asked: [])) as lenses:
         (part,) = states(lenses)
-        node.names_safe = False
-        (other,) = states(lenses)
-    assert (part.state.head.number, part.state.safe_number) == (NUMBER, NUMBER - 20)
-    assert part.state.keepers is not None
-    assert (part.state.keepers.named.lower(), part.state.keepers.pending) == (KEEPER, None)
-    assert other.state.safe_number == NUMBER - SAFE_BLOCKS
+    assert part.head.number == NUMBER
+    assert part.keepers is not None
+    assert (part.keepers.named.lower(), part.keepers.pending) == (KEEPER, None)
 
 
 def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
@@ -313,12 +295,12 @@ def test_a_node_that_hangs__is_not_waited_for_when_another_has_answered(
     slow, quick = Node(hangs), Node(lambda asked: [valued()] * len(asked))
     with lenses_of(slow, quick) as lenses:
         begun = time.monotonic()
-        assert [part.state.node for part in lenses.look(vaults(5), {})] == ["n1:80"]
-        assert [part.state.node for part in lenses.look(vaults(5), {})] == ["n1:80"]
+        assert [part.node for part in lenses.look(vaults(5))] == ["n1:80"]
+        assert [part.node for part in lenses.look(vaults(5))] == ["n1:80"]
         assert time.monotonic() - begun < 0.5
         assert len(slow.asked) == 1, "it is asked again when it is through"
         time.sleep(0.8)
-        late = [part.state.node for part in lenses.look(vaults(5), {})]
+        late = [part.node for part in lenses.look(vaults(5))]
         assert sorted(late) == ["n0:80", "n1:80"], "what it says counts when it comes"
 
 
@@ -336,7 +318,7 @@ def test_a_thread_that_does_not_start__costs_its_node_no_further_look(
         monkeypatch.setattr(threading.Thread, "start", start)
         with pytest.raises(RuntimeError):
             look(lenses, vaults(1))
-        nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+        nodes = {part.node for part in lenses.look(vaults(1))}
         assert nodes == set(lenses.reader.rpc.names)
 
 
@@ -354,5 +336,5 @@ def test_a_node_that_is_late_with_its_newest_height__is_read_in_each_look() -> N
         lenses = Lenses(VaultReader(rpc, {"factory": FACTORY, "vault_lens": LENS}))
         for _ in range(3):
             lenses.await_block(time.monotonic() + 3 * read.HEAD_POLL_S, threading.Event())
-            nodes = {part.state.node for part in lenses.look(vaults(1), {})}
+            nodes = {part.node for part in lenses.look(vaults(1))}
             assert nodes == {"slow:80", "fast:80"}

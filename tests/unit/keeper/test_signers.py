@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from pydantic import SecretStr
 
 from core.errors import InvalidParameterError
 from core.hexes import bytes_of
-from keeper.signers import KeyPlace, signers_of
+from keeper.signers import PREFIXES, signers_of
 from keeper.state import Role
 from tests.each import each
 from tests.personas import KEEPER, STRANGER
@@ -18,12 +19,30 @@ from tests.personas import KEEPER, STRANGER
 URL = "https://signer.example:9000"
 
 
+KINDS = (
+    *("private_key", "keystore", "keystore_password_file"),
+    *("remote_signer_url", "remote_signer_address", "remote_signer_token_file"),
+)
+KeyPlace = dict[str, Any]  # by the end of the settings' names
+
+
 def plain(key: str = KEEPER.private_key) -> KeyPlace:
-    return KeyPlace(private_key=SecretStr(key))
+    return {"private_key": SecretStr(key)}
 
 
 def remote(**changes: Any) -> KeyPlace:
-    return KeyPlace(**{"remote_url": URL, "remote_address": STRANGER.address} | changes)
+    named = {"url": URL, "address": STRANGER.address} | changes
+    return {f"remote_signer_{name}": value for name, value in named.items()}
+
+
+def settings_of(**places: KeyPlace) -> SimpleNamespace:
+    """Of roles that have a key."""
+    named = {
+        f"{prefix.lower()}_{kind}": places.get(role, {}).get(kind)
+        for role, prefix in PREFIXES.items()
+        for kind in KINDS
+    }
+    return SimpleNamespace(**named, keeper_remote_signer_answer_s=1.0)
 
 
 def keystore(folder: Path, password: str = "right") -> KeyPlace:
@@ -32,22 +51,22 @@ def keystore(folder: Path, password: str = "right") -> KeyPlace:
         json.dumps(Account.encrypt(bytes_of(STRANGER.private_key), "right", iterations=2))
     )
     password_file.write_text(password + "\n")
-    return KeyPlace(keystore=file, password_file=password_file)
+    return {"keystore": file, "keystore_password_file": password_file}
 
 
 def refusal_of(**places: KeyPlace) -> InvalidParameterError:
     with pytest.raises(InvalidParameterError) as told:
-        signers_of({Role(role): place for role, place in places.items()})
+        signers_of(settings_of(**places))
     return told.value
 
 
 def test_signers_of__no_key_at_all__is_a_dry_run() -> None:
-    assert signers_of({Role.KEEPER: KeyPlace(), Role.STOP: KeyPlace()}) == {}
+    assert signers_of(settings_of()) == {}
 
 
 def test_signers_of__each_kind_of_place__gives_its_role(tmp_path: Path) -> None:
     for place in (keystore(tmp_path), remote()):
-        signers = signers_of({Role.KEEPER: plain(), Role.STOP: place})
+        signers = signers_of(settings_of(keeper=plain(), stop=place))
         assert {role: signer.address for role, signer in signers.items()} == {
             Role.KEEPER: KEEPER.address,
             Role.STOP: STRANGER.address,
@@ -62,7 +81,7 @@ def test_signers_of__one_account_for_both_roles__is_refused() -> None:
     assert (
         "share its nonces"
         in refusal_of(
-            keeper=plain(STRANGER.private_key), stop=remote(remote_address=STRANGER.address.lower())
+            keeper=plain(STRANGER.private_key), stop=remote(address=STRANGER.address.lower())
         ).rule
     )
 
@@ -80,15 +99,7 @@ def test_signers_of__a_gas_key_of_another_roles_account__is_refused(other: str) 
 
 @each(("role", "prefix"), [("keeper", "KEEPER"), ("stop", "KEEPER_STOP")])
 def test_signers_of__two_places_for_one_role__names_both(role: str, prefix: str) -> None:
-    error = refusal_of(
-        **{
-            role: KeyPlace(
-                private_key=SecretStr(KEEPER.private_key),
-                remote_url=URL,
-                remote_address=KEEPER.address,
-            )
-        }
-    )
+    error = refusal_of(**{role: plain() | remote()})
     assert (error.field, error.rule) == (
         f"{prefix}_REMOTE_SIGNER_URL",
         f"set it or {prefix}_PRIVATE_KEY, not both",
@@ -103,7 +114,7 @@ def test_signers_of__a_key_that_is_none__is_refused_without_showing_it(key: str)
 
 
 def test_signers_of__keystore_without_a_password_file__names_the_variable(tmp_path: Path) -> None:
-    error = refusal_of(stop=KeyPlace(keystore=keystore(tmp_path).keystore))
+    error = refusal_of(keeper=plain(), stop={"keystore": keystore(tmp_path)["keystore"]})
     assert error.field == "KEEPER_STOP_KEYSTORE_PASSWORD_FILE"
 
 
@@ -116,11 +127,8 @@ def test_signers_of__wrong_password__says_what_to_check(tmp_path: Path) -> None:
 @each(
     ("changes", "variable"),
     [
-        ({"remote_url": "signer:9000"}, "KEEPER_REMOTE_SIGNER_URL"),
-        ({"remote_url": "https://"}, "KEEPER_REMOTE_SIGNER_URL"),
-        ({"remote_address": None}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
-        ({"remote_address": STRANGER.address[2:]}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
-        ({"remote_token_file": Path("/nowhere")}, "KEEPER_REMOTE_SIGNER_TOKEN_FILE"),
+        ({"address": None}, "KEEPER_REMOTE_SIGNER_ADDRESS"),
+        ({"token_file": Path("/nowhere")}, "KEEPER_REMOTE_SIGNER_TOKEN_FILE"),
     ],
 )
 def test_signers_of__remote_signer_that_cannot_work__names_the_variable(
@@ -133,9 +141,7 @@ def test_signers_of__remote_signer_that_cannot_work__names_the_variable(
 def test_signers_of__a_file_without_a_token__is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
     file.write_text(content)
-    assert (
-        refusal_of(keeper=remote(remote_token_file=file)).field == "KEEPER_REMOTE_SIGNER_TOKEN_FILE"
-    )
+    assert refusal_of(keeper=remote(token_file=file)).field == "KEEPER_REMOTE_SIGNER_TOKEN_FILE"
 
 
 @each(
@@ -152,8 +158,8 @@ def test_signers_of__a_token__goes_over_tls_or_to_this_machine(
 ) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")
-    place = remote(remote_url=url, remote_token_file=file)
+    place = remote(url=url, token_file=file)
     if is_taken:
-        assert Role.KEEPER in signers_of({Role.KEEPER: place})
+        assert Role.KEEPER in signers_of(settings_of(keeper=place))
     else:
         assert "over https only" in refusal_of(keeper=place).rule

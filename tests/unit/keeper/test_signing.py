@@ -5,8 +5,9 @@ from eth_account import Account
 
 from core.errors import InvalidParameterError
 from core.public_accounts import PUBLIC_ACCOUNTS
-from keeper.signing import SignerRefusedError, require_allowed, require_gas_key
-from tests.each import each
+from keeper.signers import require_allowed, require_gas_key
+from keeper.state import Role
+from tests.personas import KEEPER, STRANGER
 
 PHRASE = "test test test test test test test test test test test junk"
 OWN = "0x000000000000000000000000000000000000dEaD"
@@ -28,14 +29,14 @@ def test_require_allowed__local_chain__takes_every_key() -> None:
 @pytest.mark.parametrize("role", ["KEEPER", "KEEPER_STOP"])
 def test_require_allowed__plain_key_elsewhere__is_refused(role: str) -> None:
     with pytest.raises(
-        SignerRefusedError,
-        match=f"{role}_PRIVATE_KEY is accepted on a local chain only; use {role}_KEYSTORE",
+        InvalidParameterError,
+        match=f"{role}_PRIVATE_KEY: accepted on a local chain only; use {role}_KEYSTORE",
     ):
         require_allowed(OWN, "op-geth/v1.101", plain_variable=f"{role}_PRIVATE_KEY")
 
 
 def test_require_allowed__public_account_in_a_keystore_elsewhere__is_refused() -> None:
-    with pytest.raises(SignerRefusedError, match="public test account"):
+    with pytest.raises(InvalidParameterError, match="public test account"):
         require_allowed(PUBLIC, "op-geth/v1.101", plain_variable=None)
 
 
@@ -43,22 +44,13 @@ def test_require_allowed__own_keystore_elsewhere__is_taken() -> None:
     require_allowed(OWN, "op-geth/v1.101", plain_variable=None)
 
 
-def test_require_gas_key__custody_without_one_off_a_local_chain__is_refused() -> None:
+def test_require_gas_key__keys_without_one__is_refused() -> None:
     with pytest.raises(
         InvalidParameterError, match="set CUSTODY_GAS_KEYSTORE or CUSTODY_GAS_REMOTE_SIGNER_URL"
     ):
-        require_gas_key("op-geth/v1.101", has_custody=True, has_gas_key=False)
+        require_gas_key({Role.KEEPER: KEEPER.signer})
 
 
-@each(
-    ("client", "has_custody", "has_gas_key"),
-    [
-        ("anvil/v1.7.1", True, False),
-        ("op-geth/v1.101", False, False),
-        ("op-geth/v1.101", True, True),
-    ],
-)
-def test_require_gas_key__a_local_chain_no_custody_or_a_key__is_taken(
-    client: str, has_custody: bool, has_gas_key: bool
-) -> None:
-    require_gas_key(client, has_custody=has_custody, has_gas_key=has_gas_key)
+def test_require_gas_key__one_or_a_dry_run__is_taken() -> None:
+    require_gas_key({Role.KEEPER: KEEPER.signer, Role.CUSTODY: STRANGER.signer})
+    require_gas_key({})

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from core.keeper.views import SourcedMark, WatchedVault
 from keeper.state import SOURCE_AT_COST, SOURCE_VAULT_WORTH
-from keeper.status import KeeperStatus, table
+from keeper.status import KeeperStatus, tables
 from tests.unit.keeper.readings import BUDGET, CREATED_AT, FLOOR, NOW, VAULT
 
 WHEN = datetime.fromtimestamp(NOW, UTC)
@@ -26,7 +26,7 @@ def shown(source: str) -> str:
         is_recorded_at_work=True,
     )
     out = io.StringIO()
-    Console(file=out, width=250).print(table(KeeperStatus(None, [vault], [], [], WHEN)))
+    Console(file=out, width=250).print(*tables(KeeperStatus(None, [vault], [], [], WHEN)))
     return out.getvalue()
 
 

@@ -1,13 +1,14 @@
 """The thread that looks at the vaults: whatever happens in it, it goes on."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import cast
 
 from core.keeper.views import WatchedVault
 from core.money import UnixSeconds
-from keeper.read import Lenses, ReadPart
+from keeper.plan import NodeReadings
+from keeper.read import Lenses
 from keeper.watch import LookResult, Watch
 
 WITHIN_S = 5.0
@@ -18,9 +19,7 @@ class NoThreads:
 
     reader = SimpleNamespace(rpc=SimpleNamespace(names=()))
 
-    def look(
-        self, vaults: Sequence[WatchedVault], live: Mapping[str, object]
-    ) -> Iterator[ReadPart]:
+    def look(self, vaults: Sequence[WatchedVault]) -> Iterator[NodeReadings]:
         return iter(())
 
     def await_block(self, until: float, ended: threading.Event) -> None:
@@ -38,7 +37,7 @@ def test_waiting_for_a_block_fails__and_the_next_look_is_had_all_the_same() -> N
     watch.start(0.01)
     looks = list[LookResult]()
     asking = threading.Thread(
-        target=lambda: looks.extend(watch.look([], {}, UnixSeconds(0)) for _ in range(2)),
+        target=lambda: looks.extend(watch.look([], UnixSeconds(0)) for _ in range(2)),
         daemon=True,
     )
     asking.start()

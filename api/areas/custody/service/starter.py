@@ -183,7 +183,6 @@ def _ask(
         kind=KIND,
         role=OF_REQUESTS,
         to=call.deps.contracts["usdc"],
-        data=None,
         reason={
             "account_id": wallet.account_id,
             "from": wallet.address,

@@ -211,10 +211,6 @@ def _charge(call: WriteCall, caller: AgentCaller, row: PlanRow) -> int:
     """
     seq = row.place.seq
     said, key = {"price": PRICE, "signal": seq}, fund.sale_key(seq)
-    with call.runs() as db:
-        is_charged = planning.sell_plan_at_once(db, row, CREDITS, PRICE, DUE, key, said)
-    if is_charged is not None:
-        return DUE if is_charged else 0
     if not planning.sell_plan(call.db, row, CREDITS, PRICE):
         return 0
     try:

@@ -112,7 +112,7 @@ class DraftTerms(Command):
     horizon_days: HorizonDays
     stop_floor_bps: StopFloorBps
     target_bps: TargetBps | None = None
-    payout_rule: AgentShare = AgentShare()
+    payout_rule: AgentShare = Field(default_factory=AgentShare)
     allowed_targets: (
         Annotated[
             list[Json],

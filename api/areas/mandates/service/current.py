@@ -13,8 +13,7 @@ from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.tables import Mandate
-from core.quarantine.readings import Reading
-from core.quarantine.rules import ShortLedger
+from core.quarantine.rules import Reading, ShortLedger
 
 
 @dataclass(frozen=True, slots=True)

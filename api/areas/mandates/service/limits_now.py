@@ -33,8 +33,7 @@ from core.mandate.rules.outflows import Outflow
 from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
 from core.mandate.tables import Mandate, MandateHead
-from core.quarantine.readings import Reading
-from core.quarantine.rules import ShortLedger
+from core.quarantine.rules import Reading, ShortLedger
 from core.times import start_of_day
 
 VAULT_STATUS = {status: vault for vault, status in OF_VAULT.items()}

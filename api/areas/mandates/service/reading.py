@@ -73,7 +73,7 @@ from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.steps import consent_status
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none
-from core.quarantine.readings import Reading
+from core.quarantine.rules import Reading
 from core.targets.known_signatures import signatures_by_selector
 from core.times import instant_text
 

@@ -38,8 +38,9 @@ def steps_of(
     head = call.db.get(MandateHead, mandate.id)
     if head is None:
         return [], None
-    page = call.deps.parts.of(KeptSteps).of(
-        PlaceOfSteps(mandate.id, place, limit, (head.row_hash, mandate.purpose)),
+    page = call.deps.parts.of(KeptSteps).of_version(
+        PlaceOfSteps(mandate.id, place, limit),
+        (head.row_hash, mandate.purpose),
         lambda: _page(call, mandate, head.seq + 1, place, limit),
     )
     return _with_urls(call, mandate, page.steps), page.last

@@ -24,7 +24,7 @@ from core.mandate.rules.targets import Target, stored_targets, targets_to_json
 from core.mandate.rules.terms import MandateTerms, Rule, rules_from_json, terms_from_json
 from core.mandate.tables import Mandate
 from core.money import usdc_text, usdc_text_or_none
-from core.quarantine.readings import Reading
+from core.quarantine.rules import Reading
 from core.times import instant_text_or_none
 
 PAUSES = ("paused", "paused_at", "last_paused_at", "last_resumed_at")

@@ -18,7 +18,6 @@ from core.sponsored import days
 from core.sponsored import queries as sponsored
 from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import EthUnknown
-from core.sponsored.queries import SponsorSign
 from core.sponsored.readings import takes_fees
 from core.sponsored.rules import (
     BUY_GAS,
@@ -32,6 +31,7 @@ from core.sponsored.rules import (
     covered_wei,
     is_away,
 )
+from core.sponsored.tables import SponsorHeartbeat
 from core.times import instant_text
 
 WHOSE = {
@@ -68,11 +68,11 @@ def offer_now(call: Call) -> SponsorOffer:
     if isinstance(eth, EthUnknown):
         return _none(f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas")
     recorded = queries.state(call.db)
-    if recorded is None or recorded.treasury is None:
+    if recorded is None or recorded.totals.treasury is None:
         return _none("the record does not name yet whom the fee is paid to; buy with your own gas")
-    if recorded.is_paused:
+    if recorded.totals.is_paused:
         return _none("buying is paused at the token; redeeming and converting go on")
-    if not _takes_fees(call, recorded.treasury):
+    if not _takes_fees(call, recorded.totals.treasury):
         return _none(f"{NO_FEE}; buy with your own gas")
     dearest_wei = MOST_FEE_USDC_E6 * WEI_PER_ETH // eth.usdc_e6_per_eth
     if not _is_little_left(call, sign, dearest_wei):
@@ -100,7 +100,7 @@ def _none(why: str) -> SponsorOffer:
     return SponsorOffer(why, why)
 
 
-def _is_little_left(call: Call, sign: SponsorSign, dearest_wei: int) -> bool:
+def _is_little_left(call: Call, sign: SponsorHeartbeat, dearest_wei: int) -> bool:
     """Whether the dearest buy that is quoted at all would be too much for the sponsor or the day."""
     return sign.balance_wei < dearest_wei or any(
         days.without_room(call.db, call.deps.limits, scope, dearest_wei, call.now)
@@ -117,7 +117,7 @@ def _gas(call: Call) -> GasPrice | None:
     return found.by_size.get(UNSIGNED_BUY_BYTES)
 
 
-def _by_gas(call: Call, sign: SponsorSign, cost: int, covered: int) -> SponsorOffer:
+def _by_gas(call: Call, sign: SponsorHeartbeat, cost: int, covered: int) -> SponsorOffer:
     """`cost`: of a buy; `covered`: what is kept of the day for it; wei, both at least."""
     if sign.balance_wei < cost:
         return _none("the sponsor is short of ETH; ask again later, or buy with your own gas")

@@ -1,6 +1,7 @@
 """The reserve token: configuration, state, quotes, references, conversions (docs/reserve.md)."""
 
 import secrets
+from datetime import datetime
 from typing import Final, NoReturn
 
 from api.areas.reserve.schemas import (
@@ -29,7 +30,7 @@ from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from core.errors import InvalidNumberError
-from core.hexes import address_of, bytes_of, hex_of
+from core.hexes import hex_of
 from core.money import usdc_text
 from core.reserve import conversions, queries, rules
 from core.reserve.queries import ListPlace, ReserveState
@@ -38,12 +39,11 @@ from core.reserve.rules import (
     ReserveEventKind,
     ReserveFact,
     ReserveLock,
-    ReserveTotals,
 )
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SeenBuy
-from core.sponsored.rules import NEXT_STEPS, Heights, state_of
+from core.sponsored.rules import Heights
 from core.times import instant_text, utc_text
 
 REF_BYTES: Final = 32
@@ -83,6 +83,7 @@ def config(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveConfig
 def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenState]:
     """Errors: Refusal reserve_not_deployed, reserve_unknown."""
     found, reading = _state(call), queries.reading(call.db)
+    totals = found.totals
     ratio = (
         None
         if reading is None
@@ -91,11 +92,11 @@ def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenSt
     return Answer(
         ReserveTokenState(
             **_prices(found),
-            unlocked_price=usdc_text(rules.redeem_price(found.reserve_usdc_e6, found.supply)),
-            unlocked_at=_unlocked_at(found.lock, found.at),
+            unlocked_price=usdc_text(rules.redeem_price(totals.reserve_e6, totals.supply)),
+            unlocked_at=_unlocked_at(totals.lock, found.at),
             reserve_ratio=ratio,
             ratio_block=None if reading is None else reading.number,
-            is_paused=found.is_paused,
+            is_paused=totals.is_paused,
             block=found.block,
             at=utc_text(found.at),
         )
@@ -105,14 +106,13 @@ def state(call: Call, caller: Nobody, command: NoInput) -> Answer[ReserveTokenSt
 def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[ReserveQuote]:
     """Errors: InvalidNumberError; Refusal reserve_not_deployed, reserve_unknown."""
     found = _state(call)
-    tokens = rules.quote(command.usd, found.reserve_usdc_e6, found.supply)
+    tokens = rules.quote(command.usd, found.totals.reserve_e6, found.totals.supply)
     if not tokens:
         raise InvalidNumberError(
             "usd", usdc_text(command.usd), "it buys less than the smallest part of a token"
         )
     bought = ReserveFact(ReserveEventKind.BOUGHT, tokens=tokens, usdc_e6=command.usd)
-    before = ReserveTotals(found.reserve_usdc_e6, found.supply, lock=found.lock)
-    totals = rules.after(before, bought, found.at)
+    totals = rules.after(found.totals, bought, found.at)
     worth = rules.redeem_value(tokens, totals.unlocked_e6(found.at), totals.supply)
     backing = rules.redeem_value(tokens, totals.reserve_e6, totals.supply)
     return Answer(
@@ -126,7 +126,7 @@ def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[Rese
             unlocked_credits=rules.credits_of(backing),
             unlocked_at=_unlocked_at(totals.lock, found.at),
             **_prices(found),
-            is_paused=found.is_paused,
+            is_paused=totals.is_paused,
             block=found.block,
             at=utc_text(found.at),
         )
@@ -134,9 +134,10 @@ def quote(call: Call, caller: Nobody, command: ReserveQuoteQuery) -> Answer[Rese
 
 
 def _prices(found: ReserveState) -> dict[str, str]:
+    totals = found.totals
     return {
-        "redeem_price": usdc_text(rules.redeem_price(found.unlocked_e6, found.supply)),
-        "buy_price": usdc_text(rules.buy_price(found.reserve_usdc_e6, found.supply)),
+        "redeem_price": usdc_text(rules.redeem_price(found.unlocked_e6, totals.supply)),
+        "buy_price": usdc_text(rules.buy_price(totals.reserve_e6, totals.supply)),
     }
 
 
@@ -155,7 +156,7 @@ def _token(call: Call) -> str:
 def _state(call: Call) -> ReserveState:
     _token(call)
     found = queries.state(call.db)
-    if found is None or found.unlocked_e6 < 1 or found.supply < 1:
+    if found is None or found.unlocked_e6 < 1 or found.totals.supply < 1:
         raise Refusal(
             "reserve_unknown",
             "The token's events are not all read yet, so its price is not known; ask again in a "
@@ -176,7 +177,7 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
     heights = sponsored.heights(call.db, call.deps.chain_id)
     return Answer(
         OwnReserve(
-            account_ref=None if ref is None else hex_of(ref),
+            account_ref=ref,
             wallet_address=caller.wallet_address,
             carried_usdc=usdc_text(converted % rules.USDC_E6_A_CREDIT),
             held=first.held,
@@ -184,7 +185,7 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
             next_conversions=first.next_cursor,
             purchases=bought.purchases,
             next_purchases=bought.next_cursor,
-            sponsored=[_sponsored(one, heights) for one in handed_in],
+            sponsored=[_sponsored(one, heights, call.now) for one in handed_in],
         )
     )
 
@@ -201,7 +202,7 @@ def own_purchases(call: Call, caller: AgentCaller, command: OwnList) -> Answer[O
 
 def _conversions(call: Call, caller: AgentCaller, command: OwnList) -> OwnConversions:
     page = page_of(call, "reserve.conversions", command)
-    ref, wallet = queries.ref_of(call.db, caller.account_id), _wallet(caller)
+    ref, wallet = queries.ref_of(call.db, caller.account_id), caller.wallet_address
     after = _list_place(page.before)
     asked = (caller.account_id, ref, wallet, page.limit + 1, after)
     found = queries.conversions_of(call.db, *asked)
@@ -217,7 +218,7 @@ def _conversions(call: Call, caller: AgentCaller, command: OwnList) -> OwnConver
 
 def _purchases(call: Call, caller: AgentCaller, command: OwnList) -> OwnPurchases:
     page = page_of(call, "reserve.purchases", command)
-    wallet = _wallet(caller)
+    wallet = caller.wallet_address
     if wallet is None:
         return OwnPurchases(purchases=[], next_cursor=None)
     found = queries.purchases_of(call.db, wallet, page.limit + 1, _list_place(page.before))
@@ -227,11 +228,11 @@ def _purchases(call: Call, caller: AgentCaller, command: OwnList) -> OwnPurchase
     return OwnPurchases(
         purchases=[
             OwnPurchase(
-                tx_hash=hex_of(one.tx_hash),
+                tx_hash=one.tx_hash,
                 log_index=one.log_index,
                 block=one.number,
-                buyer=address_of(one.party or b""),
-                recipient=address_of(one.recipient or b""),
+                buyer=one.party or "",
+                recipient=one.recipient or "",
                 usdc=usdc_text(one.usdc_e6),
                 tokens=rules.token_text(one.tokens),
                 is_own=one.party == wallet,
@@ -241,10 +242,6 @@ def _purchases(call: Call, caller: AgentCaller, command: OwnList) -> OwnPurchase
         ],
         next_cursor=cursor,
     )
-
-
-def _wallet(caller: AgentCaller) -> bytes | None:
-    return None if caller.wallet_address is None else bytes_of(caller.wallet_address)
 
 
 def _place_number(is_others: bool, number: int, log_index: int) -> int:
@@ -259,33 +256,32 @@ def _list_place(place: int | None) -> ListPlace | None:
     return ListPlace(bool(place >> OTHERS_BIT), number, place & (1 << LOG_BITS) - 1)
 
 
-def _sponsored(seen: SeenBuy, heights: Heights) -> OwnSponsoredBuy:
+def _sponsored(seen: SeenBuy, heights: Heights, now: datetime) -> OwnSponsoredBuy:
     buy = seen.buy
     assert buy.accepted_at is not None, "only those that were handed in are listed"
-    purchase, fee = seen.fates(heights)
-    state, is_final = state_of(purchase, fee)
+    said, (purchase, _) = seen.standing(heights, now), seen.fates(heights)
     return OwnSponsoredBuy(
         id=buy.id,
-        state=state,
-        is_final=is_final,
+        state=said.state,
+        is_final=said.is_final,
         buyer=buy.buyer,
         recipient=buy.recipient,
         usdc=usdc_text(buy.amount_usdc_e6),
         fee_usdc=usdc_text(buy.fee_usdc_e6),
         tokens=None if purchase.tokens is None else rules.token_text(purchase.tokens),
         tx_hash=purchase.tx_hash,
-        next=NEXT_STEPS[state, is_final],
+        next=said.next,
         handed_in_at=instant_text(buy.accepted_at),
     )
 
 
-def _held(row: ReserveConversion, why: WhyHeld, wallet: bytes | None) -> HeldConversion:
+def _held(row: ReserveConversion, why: WhyHeld, wallet: str | None) -> HeldConversion:
     return HeldConversion(
-        tx_hash=hex_of(row.tx_hash),
+        tx_hash=row.tx_hash,
         log_index=row.log_index,
         block=row.number,
-        holder=address_of(row.holder),
-        account_ref=hex_of(row.account_ref),
+        holder=row.holder,
+        account_ref=row.account_ref,
         tokens=rules.token_text(row.tokens),
         usdc=usdc_text(row.usdc_e6),
         why=why,
@@ -295,13 +291,13 @@ def _held(row: ReserveConversion, why: WhyHeld, wallet: bytes | None) -> HeldCon
     )
 
 
-def _credited(row: ReserveConversion, wallet: bytes | None) -> CreditedConversion:
+def _credited(row: ReserveConversion, wallet: str | None) -> CreditedConversion:
     assert row.credited_at is not None, "only credited ones are written so"
     return CreditedConversion(
-        tx_hash=hex_of(row.tx_hash),
+        tx_hash=row.tx_hash,
         log_index=row.log_index,
         block=row.number,
-        account_ref=hex_of(row.account_ref),
+        account_ref=row.account_ref,
         tokens=rules.token_text(row.tokens),
         usdc=usdc_text(row.usdc_e6),
         credits=row.credits or 0,
@@ -312,16 +308,14 @@ def _credited(row: ReserveConversion, wallet: bytes | None) -> CreditedConversio
 
 def issue_ref(call: WriteCall, caller: AgentCaller, command: NoInput) -> Answer[IssuedRef]:
     """The caller's reference, the same each time."""
-    fresh = secrets.token_bytes(REF_BYTES)
+    fresh = hex_of(secrets.token_bytes(REF_BYTES))
     return Answer(
-        IssuedRef(
-            account_ref=hex_of(queries.issue_ref(call.db, caller.account_id, fresh, call.now))
-        )
+        IssuedRef(account_ref=queries.issue_ref(call.db, caller.account_id, fresh, call.now))
     )
 
 
 def known_ref(call: Call, caller: Nobody, command: RefPath) -> Answer[KnownRef]:
-    owner = queries.owner_of_ref(call.db, bytes_of(command.account_ref))
+    owner = queries.owner_of_ref(call.db, command.account_ref)
     return Answer(KnownRef(account_ref=command.account_ref, is_known=owner is not None))
 
 
@@ -331,34 +325,33 @@ def claim(
     """Errors: Refusal wallet_not_linked, ref_registered, claimed_by_another, not_your_conversion,
     nothing_to_claim.
     """
-    ref, said = bytes_of(command.account_ref), command.account_ref
+    ref, holder = command.account_ref, caller.wallet_address
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
             "ref_registered",
-            f"account_ref: {said} is an account's reference; what is converted for it is that "
+            f"account_ref: {ref} is an account's reference; what is converted for it is that "
             "account's credit by itself.",
         )
-    if caller.wallet_address is None:
+    if holder is None:
         _refuse_unlinked(queries.first_holder(call.db, ref))
-    holder = bytes_of(caller.wallet_address)
     conversions.claim_lock(ref, holder).wait(call.db)
     claimant = queries.claimant_of(call.db, ref, holder)
     if claimant is not None and claimant != caller.account_id:
         raise Refusal(
             "claimed_by_another",
-            f"account_ref: what {caller.wallet_address} converts for it was claimed by another "
-            "account before this wallet was yours; convert to your own account_ref.",
+            f"account_ref: what {holder} converts for it was claimed by another account before this "
+            "wallet was yours; convert to your own account_ref.",
         )
-    if claimant is None and not queries.is_to_be_credited(call.db, ref, holder):
-        _refuse_claim(caller.wallet_address, others=queries.is_to_be_credited(call.db, ref))
-    queries.add_claim(call.db, ref, holder, caller.account_id, call.now)
-    conversions.release_held(call.db, ref, [holder])
     safe = sponsored.heights(call.db, call.deps.chain_id).safe_number
     waits = queries.to_be_credited(call.db, ref, holder, safe)
+    if claimant is None and not waits.conversions:
+        _refuse_claim(holder, others=queries.first_holder(call.db, ref) is not None)
+    queries.add_claim(call.db, ref, holder, caller.account_id, call.now)
+    conversions.release_held(call.db, ref, holder)
     return Answer(
         ClaimedConversions(
-            account_ref=said,
-            holder=caller.wallet_address,
+            account_ref=ref,
+            holder=holder,
             conversions=waits.conversions,
             usdc=usdc_text(waits.usdc_e6),
             status=ConversionStatus.WAITING if waits.conversions else ConversionStatus.CREDITED,
@@ -368,12 +361,10 @@ def claim(
     )
 
 
-def _refuse_unlinked(holder: bytes | None) -> NoReturn:
+def _refuse_unlinked(holder: str | None) -> NoReturn:
     """`holder`: who converted for the reference; None: nobody."""
-    who = (
-        "the wallet that converted" if holder is None else f"{address_of(holder)}, which converted"
-    )
-    link = {} if holder is None else {"wallet_address": address_of(holder), "purpose": "link"}
+    who = "the wallet that converted" if holder is None else f"{holder}, which converted"
+    link = {} if holder is None else {"wallet_address": holder, "purpose": "link"}
     raise Refusal(
         "wallet_not_linked",
         "account_ref: you have no linked wallet, and conversions are claimed by the account whose linked "

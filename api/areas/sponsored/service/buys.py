@@ -48,14 +48,12 @@ from core.reserve import queries as reserve_token
 from core.reserve import rules as reserve
 from core.sponsored import documents, queries, sending
 from core.sponsored.prices import EthInUsdc
-from core.sponsored.queries import SeenBuy, SponsoredBuy
-from core.sponsored.quotes import QuoteStanding, standing
+from core.sponsored.queries import SeenBuy
 from core.sponsored.readings import PoolDisputedError, PoolNow, pool_now, takes_fees
 from core.sponsored.rules import (
     BUY_GAS,
     GOOD_S,
     LEAST_USDC_E6,
-    NEXT_STEPS,
     NO_FEE,
     QUOTE_S,
     UNSIGNED_BUY_BYTES,
@@ -71,8 +69,8 @@ from core.sponsored.rules import (
     is_apart,
     is_away,
     least_tokens_down,
-    state_of,
 )
+from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text
 
 ID_BYTES = 10
@@ -115,7 +113,7 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
         lambda usd: asked_again(command, usd=usd),
     )
     made = _quote(call, caller, command, pool, (token, batch, recipient), (fee, credit), price)
-    queries.add_buy(call.db, made)
+    call.db.add(made)
     return Answer(_prepared(call, made, price, eth))
 
 
@@ -173,8 +171,10 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     )
     if part is BuyPart.BOTH:
         _require_price(found, pool)
-    signatures = command.purchase_signature, command.fee_signature
-    queries.accept(call.db, found.id, *signatures, scopes, call.now)
+    found.purchase_signature = command.purchase_signature
+    found.fee_signature = command.fee_signature
+    found.accepted_at, found.gas_scopes, found.requests = call.now, list(scopes), 1
+    call.db.flush()
     seen = _seen(call, caller, found.id)
     outbox_id = sending.ask(call.db, seen.buy, part, 1, call.now)
     day_limits.keep_gas(call, seen.buy, outbox_id, scopes)
@@ -206,7 +206,7 @@ def _quote(
         chain_id, token, command.buyer, recipient, command.usd, least, salt
     )
     return SponsoredBuy(
-        id=_new_id(),
+        id="sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower(),
         chain_id=chain_id,
         account_id=caller.account_id,
         buyer=command.buyer,
@@ -227,10 +227,6 @@ def _quote(
         expires_at=call.now + timedelta(seconds=QUOTE_S),
         created_at=call.now,
     )
-
-
-def _new_id() -> str:
-    return "sb_" + base64.b32encode(secrets.token_bytes(ID_BYTES)).decode().lower()
 
 
 def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthInUsdc) -> PreparedBuy:
@@ -288,11 +284,11 @@ def _pool(call: Call, token: str) -> PoolNow:
     except PoolDisputedError:
         _refuse_sponsor("nodes disagree about the pool, or whom the fee is paid to")
     recorded = reserve_token.state(call.db)
-    if recorded is None or recorded.treasury is None:
+    if recorded is None or recorded.totals.treasury is None:
         _refuse_sponsor("the record does not name yet whom the fee is paid to")
-    if recorded.treasury != pool.treasury:
+    if recorded.totals.treasury != pool.treasury:
         _refuse_sponsor("node and record disagree whom the fee is paid to")
-    recorded_pool = recorded.reserve_usdc_e6, recorded.supply
+    recorded_pool = recorded.totals.reserve_e6, recorded.totals.supply
     if is_apart((pool.reserve_usdc_e6, pool.supply), recorded_pool):
         _refuse_sponsor("node and record disagree about the price; the record may lag")
     if pool.is_paused:
@@ -442,11 +438,8 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     made = seen.buy
     heights = queries.heights(call.db, made.chain_id)
     purchase, fee = seen.fates(heights)
-    if made.accepted_at is None:
-        said, request = standing(purchase, fee, is_over=call.now >= made.expires_at), None
-    else:
-        state, is_final = state_of(purchase, fee)
-        said = QuoteStanding(state, is_final, NEXT_STEPS[state, is_final])
+    said, request = seen.standing(heights, call.now), None
+    if made.accepted_at is not None:
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
     is_owed = said.state is BuyState.FEE_OWED and said.is_final

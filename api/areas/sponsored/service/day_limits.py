@@ -16,8 +16,8 @@ from core.keeper import gas
 from core.keeper import queue as outbox_queue
 from core.keeper.gas import NEW_BUYERS, SPONSORS, NoGas, kind_of
 from core.sponsored import days
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.rules import MOST_BUYS, MOST_FAILURES
+from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text, next_day, start_of_day
 
 WHOSE = {
@@ -28,6 +28,11 @@ WHOSE = {
     "owner": "your owner's agents",
     "total": "everybody",
 }
+BUYS_USED_UP = "{whose} handed in {most} sponsored buys today, the most of a UTC day."
+FAILURES_USED_UP = (
+    "{most} transactions for sponsored buys of {whose} failed on chain today, which the service paid "
+    "for; {most} are the most of a UTC day. Cancel no authorization and spend no pledged money."
+)
 
 
 def scopes_of(call: Call, caller: AgentCaller, buyer: str) -> tuple[str, ...]:
@@ -44,28 +49,20 @@ def scopes_of(call: Call, caller: AgentCaller, buyer: str) -> tuple[str, ...]:
 def require_place_today(call: Call, found: SponsoredBuy, scopes: Sequence[str]) -> None:
     """Errors: Refusal rate_limited."""
     today, tomorrow = start_of_day(call.now), next_day(call.now)
-    full = days.one_too_many(days.accepted_since(call.db, scopes, today), MOST_BUYS)
-    if full is not None:
-        raise Refusal(
-            "rate_limited",
-            f"id: {_whose(full, found)} handed in {MOST_BUYS[kind_of(full)]} sponsored buys today, the most "
-            f"of a UTC day. Prepare another from {instant_text(tomorrow)} on, or buy with your own gas. "
-            "Nothing was sent.",
-            retry_at=tomorrow,
-            next_calls=(quoted_again(found), OWN_GAS),
-        )
-    failed = days.one_too_many(days.failed_since(call.db, scopes, today), MOST_FAILURES)
-    if failed is not None:
-        most = MOST_FAILURES[kind_of(failed)]
-        raise Refusal(
-            "rate_limited",
-            f"id: {most} transactions for sponsored buys of {_whose(failed, found)} failed on chain today, "
-            f"which the service paid for; {most} are the most of a UTC day. Cancel no authorization "
-            f"and spend no pledged money. Prepare another from {instant_text(tomorrow)} on, or buy with "
-            "your own gas. Nothing was sent.",
-            retry_at=tomorrow,
-            next_calls=(quoted_again(found), OWN_GAS),
-        )
+    for counted, each_most, said in (
+        (days.accepted_since, MOST_BUYS, BUYS_USED_UP),
+        (days.failed_since, MOST_FAILURES, FAILURES_USED_UP),
+    ):
+        full = days.one_too_many(counted(call.db, scopes, today), each_most)
+        if full is not None:
+            why = said.format(whose=_whose(full, found), most=each_most[kind_of(full)])
+            raise Refusal(
+                "rate_limited",
+                f"id: {why} Prepare another from {instant_text(tomorrow)} on, or buy with your own gas. "
+                "Nothing was sent.",
+                retry_at=tomorrow,
+                next_calls=(quoted_again(found), OWN_GAS),
+            )
 
 
 def require_gas_today(call: Call, scopes: Sequence[str], wei: int) -> None:
@@ -73,18 +70,14 @@ def require_gas_today(call: Call, scopes: Sequence[str], wei: int) -> None:
 
     Errors: Refusal sponsor_unavailable.
     """
-    for scope in (NEW_BUYERS, SPONSORS):
-        no_gas = (
-            days.without_room(call.db, call.deps.limits, scope, wei, call.now)
-            if scope in scopes
-            else None
-        )
+    for scope in filter(scopes.__contains__, (NEW_BUYERS, SPONSORS)):
+        no_gas = days.without_room(call.db, call.deps.limits, scope, wei, call.now)
         if no_gas is not None:
             retry_at = days.free_again_at(no_gas, call.now)
             raise Refusal(
                 "sponsor_unavailable",
-                f"usd: {_used_up(no_gas, '')} Prepare it from {instant_text(retry_at)} on, or buy with your "
-                "own gas. Nothing was sent.",
+                f"usd: {_used_up(no_gas, WHOSE[kind_of(scope)])} Prepare it from "
+                f"{instant_text(retry_at)} on, or buy with your own gas. Nothing was sent.",
                 retry_at=retry_at,
                 next_calls=(OWN_GAS,),
             )
@@ -119,7 +112,7 @@ def _refuse_gas(call: Call, found: SponsoredBuy, no_gas: NoGas) -> NoReturn:
 
 def _used_up(no_gas: NoGas, whose: str) -> str:
     return (
-        f"the gas that the service pays for sponsored buys of {whose or WHOSE[kind_of(no_gas.scope)]} in a "
+        f"the gas that the service pays for sponsored buys of {whose} in a "
         f"UTC day is used up: of {no_gas.budget_wei} wei {no_gas.spent_wei} are spent and "
         f"{no_gas.reserved_wei} kept for buys under way, and this one may cost {no_gas.needed_wei}."
     )

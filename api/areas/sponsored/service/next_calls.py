@@ -6,8 +6,8 @@ from typing import Any
 from api.areas.sponsored.schemas import PrepareBuy
 from api.kernel.operation import NextCall
 from core.money import UsdcE6, usdc_text
-from core.sponsored.queries import SponsoredBuy
 from core.sponsored.quotes import rise_bps
+from core.sponsored.tables import SponsoredBuy
 
 OWN_BUYS = NextCall("reserve.me")  # lists those that were handed in
 OWN_GAS = NextCall("reserve.config")  # the contracts for a purchase with the wallet's own gas

@@ -5,7 +5,7 @@ from api.areas.sponsored.service.next_calls import quoted_again, state_of_buy
 from api.kernel.operation import Call, Refusal
 from core.chain.signatures import recovered_address
 from core.sponsored import documents
-from core.sponsored.queries import SponsoredBuy
+from core.sponsored.tables import SponsoredBuy
 from core.times import instant_text
 
 
@@ -18,20 +18,16 @@ def require_signed(call: Call, found: SponsoredBuy, command: HandInBuy) -> None:
         ("fee_signature", command.fee_signature, fee, purchase),
     ):
         if recovered_address(digest, signature) != found.buyer:
-            is_other = recovered_address(other, signature) == found.buyer
+            how = "sign it as it is, with the buyer's own key, s in the lower half"
+            if recovered_address(other, signature) == found.buyer:
+                how = "it signs the other one of the two, so give each signature in its own field"
             raise Refusal(
                 "signature_invalid",
                 f"{field}: it is not {found.buyer}'s signature of the document that was prepared; "
-                f"{_how_to_sign(is_other=is_other)}, and hand both in before "
+                f"{how}, and hand both in before "
                 f"{instant_text(found.expires_at)}. Nothing was written.",
                 next_calls=(state_of_buy(found), quoted_again(found)),
             )
-
-
-def _how_to_sign(*, is_other: bool) -> str:
-    if is_other:
-        return "it signs the other one of the two, so give each signature in its own field"
-    return "sign it as it is, with the buyer's own key, s in the lower half"
 
 
 def require_same(found: SponsoredBuy, command: HandInBuy) -> None:

@@ -22,7 +22,7 @@ from core.custody.rules import SealedKey
 from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.db.engine import Database
 from core.keeper.tables import Outbox
-from keeper.outbox_kinds import CUSTODIAL_TRANSFER, OutboxPlanner, custodial_transfers
+from keeper.outbox_kinds import CUSTODIAL_TRANSFER, Builder, custodial_transfers
 from tests.integration.api.conftest import (
     BASE_URL,
     KEY,
@@ -78,11 +78,11 @@ class Stage:
         """A keeper with these keys; NEW when none is named."""
         return self.keepers.keeper(die_after=die_after, outbox=self.outbox(*keys))
 
-    def outbox(self, *keys: bytes) -> OutboxPlanner:
+    def outbox(self, *keys: bytes) -> dict[str, Builder]:
         build = custodial_transfers(
             CustodySigner(KeyRing(keys or (NEW,))), self.chain.contracts["usdc"]
         )
-        return OutboxPlanner({CUSTODIAL_TRANSFER: build})
+        return {CUSTODIAL_TRANSFER: build}
 
     # The agent
 

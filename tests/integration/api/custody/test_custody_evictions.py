@@ -14,11 +14,11 @@ from sqlalchemy import update
 
 from core.hexes import hex_of
 from core.identity.tables import Account as AccountRow
-from keeper.transitions import Transitions
+from keeper.send import Sender
 from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
 from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError
-from tests.personas import KEEPER
+from tests.personas import GUARD
 
 
 def reason(answer: httpx.Response) -> tuple[int, str]:
@@ -251,7 +251,7 @@ def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_i
     stage = stolen.stage
     stage.asked(stolen.key)
 
-    keeper = stage.keepers.keeper(signer=rotating_signer(stolen), outbox=stage.outbox())
+    keeper = stage.keepers.keeper(gas_signer=rotating_signer(stolen), outbox=stage.outbox())
     keeper.run()
     assert (keeper.wire.sent, stage.keepers.txs(), stolen.paid(stolen.thief)) == ([], [], 0)
     keeper.run()
@@ -285,16 +285,16 @@ def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonc
 
 
 def rotating_signer(stolen: Owned) -> Any:
-    """The keeper's, during whose first signature the owner rotates."""
+    """The gas key, during whose first signature the owner rotates."""
 
     class Slow:
-        address = KEEPER.signer.address
+        address = GUARD.signer.address
         rotate = staticmethod(stolen.rotate)
 
         def sign_transaction(self, transaction: dict[str, Any]) -> bytes:
             self.rotate()
             self.rotate = lambda: None  # type: ignore[method-assign, assignment]
-            return KEEPER.signer.sign_transaction(transaction)
+            return GUARD.signer.sign_transaction(transaction)
 
     return Slow()
 
@@ -302,17 +302,17 @@ def rotating_signer(stolen: Owned) -> Any:
 def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(
     stolen: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage, not_void = stolen.stage, Transitions.not_void
+    stage, not_void = stolen.stage, Sender._not_void
     stage.asked(stolen.key, "60")
 
-    def late(transitions: Transitions, due: Any) -> Any:
+    def late(sender: Sender, due: Any) -> Any:
         if not due:
             return []
         monkeypatch.undo()
         stolen.rotate()
-        return not_void(transitions, due)
+        return not_void(sender, due)
 
-    monkeypatch.setattr(Transitions, "not_void", late)
+    monkeypatch.setattr(Sender, "_not_void", late)
     keeper = stage.keeper()
     keeper.run()
     assert (len(stage.keepers.txs()), keeper.wire.sent, stolen.paid(stolen.thief)) == (1, [], 0)

@@ -7,7 +7,6 @@ from eth_account import Account
 from sqlalchemy import inspect, text, update
 from structlog.testing import capture_logs
 
-from api.main import tell_unknown_seals
 from core.custody import queries as custody
 from core.custody.keys import (
     BrokenSealError,
@@ -16,6 +15,7 @@ from core.custody.keys import (
     UnknownKeyVersionError,
     version_of,
 )
+from core.custody.seals import tell_at_start
 from core.custody.tables import CustodialWallet
 from core.database_settings import DRIVER
 from core.identity.tables import ApiKey
@@ -181,7 +181,7 @@ def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(
         custody_key=NEW.hex(),
     )
     with capture_logs() as logs:
-        tell_unknown_seals(settings, stage.deps)
+        tell_at_start(stage.deps.database, settings.custody_keys())
     assert [(one["log_level"], one["key_version"], address in one["accounts"]) for one in logs] == [
         ("error", version_of(OLD), True)
     ]

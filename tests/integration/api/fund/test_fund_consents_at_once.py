@@ -9,14 +9,12 @@ import pytest
 from sqlalchemy import select, text
 
 from api.kernel.operation import Deps
-from core.db import migrate
 from core.fund import queries as fund
 from core.fund.rules.frozen import rules_of
 from core.fund.tables import FundFill, FundMirror, FundVault
 from core.identity import queries as identity
 from tests.integration.api.conftest import Clock
 from tests.integration.api.fund.conftest import ADDRESS, USD, Follower, Office, follower_of
-from tests.integration.core.db.test_migrations_with_rows import downgrade
 
 WAITING = text(
     "select count(*) from pg_stat_activity where datname = current_database() and "
@@ -179,18 +177,3 @@ def test_consents_of_many_at_once__are_all_counted(
         statuses = list(pool.map(lambda one: one.consent(vault).status_code, many * 2))
     assert statuses == [200] * 16
     assert counts(deps, vault) == slow_counts(deps, vault) == (8, 0)
-
-
-@pytest.mark.slow
-def test_what_was_there_before_it_was_counted__is_counted_by_the_migration(
-    follower: Follower, office: Office, vault: int, deps: Deps, database_url: str
-) -> None:
-    follower.consent(vault)
-    signal = office.publish(vault)
-    follower.plan(signal)
-    follower.post(f"/fund/signals/{signal}/fills", FILL)
-    deps.database.engine.dispose()
-    downgrade(database_url, "0055-1")
-    migrate.upgrade(database_url)
-    assert migrate.differences(database_url) == []
-    assert counts(deps, vault) == slow_counts(deps, vault) == (1, 1)

@@ -21,7 +21,7 @@ from core.db.engine import Database
 from core.fund.simulated import add_simulated
 from core.identity.queries import set_operator_key
 from indexer.venues import chosen
-from indexer.venues.scanner import ScannerStore
+from indexer.venues.store import ScannerStore
 from scripts._listings import keep_simulated
 from tests.integration.api.conftest import (
     BASE_URL,

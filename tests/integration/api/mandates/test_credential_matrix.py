@@ -15,8 +15,7 @@ from core.identity import queries as identity
 from core.identity.tables import ApiKey
 from core.identity.tables import Session as SessionRow
 from core.money import UsdcE6
-from core.sponsored import queries as sponsored
-from core.sponsored.queries import SponsoredBuy
+from core.sponsored.tables import SponsoredBuy
 from tests.each import each
 from tests.integration.api.conftest import KEY, PEPPER, bearer, connect, login
 from tests.integration.api.mandates.conftest import on_stage
@@ -145,7 +144,7 @@ def _callers(stage: Stage) -> Callers:
     stage.mandate_id = stage.working()
     listing = stage.post("/gallery", stage.agent, LISTING, status=201)
     with stage.database.write() as session:
-        sponsored.add_buy(session, _quote(stage))
+        session.add(_quote(stage))
     return Callers(**vars(stage), headers=_headers(stage), listing_id=listing["id"])
 
 

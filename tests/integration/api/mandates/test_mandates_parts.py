@@ -308,15 +308,17 @@ def test_day__of_a_ledger_that_grew_by_very_much__is_read_by_its_time(
 def test_pages_of_steps__are_kept_by_their_size() -> None:
     kept, read = KeptSteps(most=10_000), list[int]()
 
-    def page(number: int, letters: int) -> StepsPage:
+    def page(number: int, letters: int, version: bytes = b"head") -> StepsPage:
         def made() -> StepsPage:
             read.append(number)
             return StepsPage(({"note": "x" * letters},), None)
 
-        return kept.of(PlaceOfSteps(number, None, 50, b"head"), made)
+        return kept.of_version(PlaceOfSteps(number, None, 50), version, made)
 
     page(1, 100), page(1, 100), page(2, 20_000), page(2, 20_000)
     assert read == [1, 2, 2]
+    page(1, 100, b"next"), page(1, 100, b"next"), page(1, 100)
+    assert read == [1, 2, 2, 1, 1]  # of a page its newest version alone is kept
 
 
 def test_day__of_another_history_of_the_same_length__is_read_anew(write: WriteSession) -> None:

@@ -7,7 +7,7 @@ from core.mandate import record as mandate_record
 from core.mandate.rules import events as ev
 from core.mandate.rules.clauses import CLAUSE_KEYS
 from core.mandate.rules.record import row_hash
-from core.mandate.rules.record_file import FIRST_KEYS
+from core.mandate.rules.record_file import FirstForm
 from core.selectors import selector_of
 from tests.integration.api.mandates.stage import ADAPTER, KEEPER, SELL, USDC, Stage, address, reason
 
@@ -137,7 +137,7 @@ def test_record__is_canonical_lines_from_the_terms_over_the_rows_to_the_head(
     lines = answer.text.splitlines()
     first, *rows, last = map(json.loads, lines)
     assert [canonical_json(json.loads(line)).decode() for line in lines] == lines
-    assert first.keys() == FIRST_KEYS and (
+    assert first.keys() == {*FirstForm.__struct_fields__} and (
         first["format"],
         first["version"],
         first["mandate_id"],

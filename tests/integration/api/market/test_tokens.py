@@ -152,14 +152,6 @@ def test_price_statistics_without_a_past__are_null(market: MarketIds, read: Read
     assert {stats[name] for name in unknown} == {None}
 
 
-@pytest.mark.parametrize("days", ["0", "91", "-1", "x"])
-def test_price_statistics_out_of_bounds__are_refused(
-    market: MarketIds, client: TestClient, days: str
-) -> None:
-    answer = client.get(f"{BTC}/price/stats?days={days}")
-    assert (answer.status_code, answer.json()["detail"][:5]) == (400, "days:")
-
-
 def test_a_token__has_grade_parts_book_venues_and_gaps(market: MarketIds, read: ReadJson) -> None:
     token = read(BTC)
 

@@ -160,7 +160,7 @@ def test_state__has_the_ratio_of_the_last_reading(
             {
                 "chain_id": CHAIN,
                 "number": 2,
-                "block_hash": bytes.fromhex(hash_of(2)[2:]),
+                "block_hash": hash_of(2),
                 "at": MINED_AT,
                 "reserve_e6": 103 * USDC,
                 "supply": 10_100 * ONE,
@@ -343,13 +343,7 @@ def test_a_claim_that_stands_for_another_account__is_refused(
     token.converted(mine, NOBODYS, 100 * ONE, USDC)
     token.credit()
     with database.write() as session:  # while the wallet was that account's
-        queries.add_claim(
-            session,
-            bytes.fromhex(NOBODYS[2:]),
-            bytes.fromhex(mine[2:]),
-            before["user_id"],
-            clock.now,
-        )
+        queries.add_claim(session, NOBODYS, mine, before["user_id"], clock.now)
     answer = client.post("/reserve/me/claims", json={"account_ref": NOBODYS}, headers=by(agent))
     assert reason(answer) == (409, "claimed_by_another")
 

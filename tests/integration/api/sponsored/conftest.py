@@ -35,10 +35,9 @@ from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import FixedEthPrice
 from core.targets.limits import target_limits
 from keeper.gas import Caps
-from keeper.outbox_kinds import outbox_planner
-from keeper.requests.allowance import SPONSOR
-from keeper.requests.loop import heartbeat
-from keeper.requests.round import RequestRound
+from keeper.intents import Desk
+from keeper.outbox_kinds import builders_of
+from keeper.requests.round import SPONSOR, RequestRound
 from keeper.state import Role
 from scripts._deployments import create_address
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, TestClient, connect
@@ -171,20 +170,22 @@ class SponsoredStage:
         reader = VaultReader(rpc, self.chain.contracts)
         leadership = Leadership(self.url, "keeper", f"test {len(self.processes)}")
         database = cast("Database", MortalDatabase(self.database, dies_after))
-        beat = heartbeat(SPONSOR_KEY.address, CHAIN_ID, leadership.fence_beside)
-        made = RequestRound(
+        desk = Desk(
+            rpc=rpc,
             database=database,
             chain_id=CHAIN_ID,
-            max_head_age_s=10_000,
-            reader=reader,
-            planner=outbox_planner(None, self.chain.contracts, reader),
-            caps=Caps(500 * GWEI, 500 * GWEI),
-            budgets=BUDGETS,
             signers={Role.SPONSOR: SPONSOR_KEY.signer},
+            caps=Caps(500 * GWEI, 500 * GWEI),
             epoch=lambda: leadership.epoch,
             fence=leadership.fence_beside,
+        )
+        made = RequestRound(
+            desk=desk,
+            max_head_age_s=10_000,
+            reader=reader,
+            builders=builders_of(None, self.chain.contracts, reader),
+            budgets=BUDGETS,
             terms=SPONSOR,
-            beat=lambda now: beat(reader, database, now),
         )
         process = SponsorProcess(made, leadership, rpc, wire, self.now)
         self.processes.append(process)

@@ -25,12 +25,20 @@ from tests.integration.api.sponsored.conftest import (
 )
 
 CATALOGUE = "/agent/catalog"
+STATUSES = {
+    **dict.fromkeys(("below_minimum", "invalid_parameter", "signature_invalid"), 400),
+    **dict.fromkeys(("insufficient_usdc", "buyer_has_code", "quote_expired"), 409),
+    "already_handed_in": 409,
+    "not_found": 404,
+    "rate_limited": 429,
+    **dict.fromkeys(("sponsor_unavailable", "gas_price_unknown"), 503),
+}
 
 
 def told(answer: httpx.Response, reason: str) -> tuple[str, list[dict[str, Any]]]:
     """The sentence, and the calls that it names before the catalogue."""
     body = answer.json()
-    assert body["service"]["reason"] == reason, answer.text
+    assert (answer.status_code, body["service"]["reason"]) == (STATUSES[reason], reason)
     *calls, last = body["service"]["next"]
     assert last["path"] == CATALOGUE
     assert calls != []

@@ -17,7 +17,7 @@ from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries as sponsored
 from core.sponsored.rules import BUY_GAS, GasPrice, cost_wei
 from core.times import instant_text, next_day
-from keeper.requests.loop import BEAT
+from keeper.requests.round import BEAT
 from tests.integration.api.conftest import BASE_URL, reason
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.sponsored.conftest import (

@@ -9,6 +9,7 @@ from eth_account import Account
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
+from core.hexes import bytes_of
 from core.quarantine import queries as quarantine
 from core.quarantine.queries import NewHeld
 from tests.integration.api.conftest import Clock, connect, login
@@ -21,8 +22,8 @@ WHY = (
 FACT = NewHeld(
     base_key=f"log:{tx(1)}:0",
     block_number=7,
-    block_hash=tx(7),
-    tx_hash=tx(1),
+    block_hash=bytes_of(tx(7)),
+    tx_hash=bytes_of(tx(1)),
     log_index=0,
     address=None,
     topic=None,

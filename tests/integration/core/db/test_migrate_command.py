@@ -46,7 +46,7 @@ def test_the_url__comes_from_the_environment_and_stands_in_no_argument(
     )
 
 
-@pytest.mark.parametrize("command", ["upgrade", "current", "check", "draft"])
+@pytest.mark.parametrize("command", ["upgrade", "adopt", "current", "check", "draft"])
 def test_help_of_a_command__is_help_and_changes_nothing(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,10 +61,10 @@ def test_a_revision_that_this_code_does_not_know__is_a_sentence(
     database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with database.write() as session:
-        session.execute(text("update alembic_version set version_num = '0999'"))
+        session.execute(text("update alembic_version set version_num = '9999'"))
     assert migrate.main(["upgrade", database_url]) == 1
     assert capsys.readouterr().err == (
-        f"Can't locate revision identified by '0999'. This code knows up to {migrate.head()}.\n"
+        f"Can't locate revision identified by '9999'. This code knows up to {migrate.head()}.\n"
     )
 
 

@@ -32,7 +32,10 @@ def test_the_numbers_of_the_files__are_the_revisions() -> None:
 BEHIND = {
     "drop table alembic_version": "it was never migrated: run `mandate-wallet migrate upgrade",
     "delete from alembic_version": "it was never migrated: run",
-    "update alembic_version set version_num = '0003'": "it is at 0003, this code needs",
+    "update alembic_version set version_num = '0003'": "it is at 0003, of before 0.1.0: bring it to 0070",
+    "update alembic_version set version_num = '0070'": (
+        "it is at 0070, the last migration before 0.1.0: end its processes and run `mandate-wallet migrate adopt`"
+    ),
     "insert into alembic_version values ('0003')": "at once, half of a migration: restore it",
 }
 
@@ -87,7 +90,7 @@ def test_a_process__ends_with_the_sentence(
     assert done.returncode == 2, done.stderr
     said = done.stdout.strip().splitlines()
     assert len(said) == 1
-    assert f"it is at 0003, this code needs {revisions.newest()}: run" in said[0]
+    assert "it is at 0003, of before 0.1.0: bring it to 0070" in said[0]
     assert "Traceback" not in done.stderr
 
 

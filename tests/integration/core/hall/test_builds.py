@@ -339,8 +339,8 @@ def test_a_build_that_is_cut_short__goes_on_where_it_was(
 FACT = quarantine.NewHeld(
     base_key="log:0x01:0",
     block_number=7,
-    block_hash="0x" + "07" * 32,
-    tx_hash="0x" + "01" * 32,
+    block_hash=b"\x07" * 32,
+    tx_hash=b"\x01" * 32,
     log_index=0,
     address=None,
     topic=None,

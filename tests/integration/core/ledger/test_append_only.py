@@ -69,22 +69,6 @@ def test_application_role__may_append_to_a_ledger_and_change_other_tables_only(
     assert allowed["mandate", "update"]
 
 
-def test_application_role__where_a_database_stops_at_an_older_migration__is_granted_what_it_has(
-    database: Database, database_url: str
-) -> None:
-    add_application_role(database)
-    with database.write() as session:
-        session.execute(text("drop schema public cascade"))
-        session.execute(text("create schema public"))
-    migrate.upgrade(database_url, "0003")
-    held = text(
-        "select has_table_privilege('mandate_app', 'mandate_event', what) from "
-        "unnest(array['select', 'insert', 'update', 'delete']) what"
-    )
-    with database.read() as session:
-        assert list(session.scalars(held)) == [True, True, False, False]
-
-
 def test_read_session__that_writes__is_refused_by_the_database(database: Database) -> None:
     with database.read() as session, pytest.raises(Exception, match="read-only transaction"):
         session.execute(text("update mandate set purpose = purpose"))

@@ -13,9 +13,17 @@ from sqlalchemy import text
 from core.db.engine import Database, WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.ledger.projections import head_columns, projections
+from core.mandate.ledger.projections import projections, state_columns
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import LedgerRow, MandateState, NewRow, ReportedBy, RowKind, fold
+from core.mandate.rules.ledger import (
+    LedgerRow,
+    MandateState,
+    NewRow,
+    ReportedBy,
+    RowKind,
+    fold,
+    state_from_json,
+)
 from core.mandate.rules.record import chain_faults, genesis_hash
 from core.mandate.tables import Mandate, MandateHead
 from tests.integration.core.rows import NOW, add_mandate, note
@@ -152,14 +160,14 @@ def head_faults(
     faults = [] if head.seq == seq else [f"head: seq is {head.seq}, the last row's is {seq}"]
     if "0x" + head.row_hash.hex() != row_hash:
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {row_hash}")
-    columns = head_columns(state)
-    if head.state["version"] == 0:
-        columns.pop("state")
+    columns = state_columns(state)
     faults += [
         f"head: {name} is not the fold's"
         for name in columns
         if getattr(head, name) != columns[name]
     ]
+    if head.state["version"] != 0 and state_from_json(head.state) != state:
+        faults.append("head: state is not the fold's")
     projected = projections(mandate.status, state) if rows else {}
     return faults + [
         f"mandate: {name} is not the fold's"

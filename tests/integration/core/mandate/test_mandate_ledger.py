@@ -58,7 +58,7 @@ def test_append__a_fact__is_chained_folded_and_projected(write: WriteSession) ->
     assert mandate_ledger.verify(write, mandate_id) == []
 
 
-def test_append__returned_row__equals_the_row_read_back(write: WriteSession) -> None:
+def test_append__returned_row__is_the_row_read_back_but_for_its_id(write: WriteSession) -> None:
     mandate_id = add_mandate(write)
     upper = replace(deposited(), tx_hash="0x" + "AB" * 32)
     written = [
@@ -66,8 +66,10 @@ def test_append__returned_row__equals_the_row_read_back(write: WriteSession) -> 
         for answer in mandate_ledger.append_many(write, mandate_id, [signed(), upper], LATER)
     ]
     write.expire_all()
-    assert mandate_ledger.load_rows(write, mandate_id) == written
-    assert mandate_ledger.load_rows(write, mandate_id, since=1) == written[1:]
+    read = [replace(row, id=0) for row in mandate_ledger.load_rows(write, mandate_id)]
+    assert read == written
+    (second,) = mandate_ledger.load_rows(write, mandate_id, since=1)
+    assert replace(second, id=0) == written[1]
 
 
 @pytest.mark.row("6 one vault log is one row")
@@ -77,7 +79,7 @@ def test_append__the_same_fact_again__answers_the_standing_row_and_writes_nothin
     mandate_id = add_mandate(write)
     first = mandate_ledger.append(write, mandate_id, deposited(), NOW)
     again = mandate_ledger.append(write, mandate_id, deposited(amount=5), LATER)
-    assert (again.row, again.is_new) == (first.row, False)
+    assert (replace(again.row, id=0), again.is_new) == (first.row, False)
     assert len(mandate_ledger.load_rows(write, mandate_id)) == 1
     assert write.get_one(MandateHead, mandate_id).updated_at == NOW
 

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from core.db.engine import Database, WriteSession
 from core.market import copying, identity, parts, queries, watch
 from core.market.facts import DataSource, ListedMarket, MarketStatus
-from core.market.hour_looks import HourLooks
 from core.market.identity import ListedCoin
 from core.market.ledger import writer
 from core.market.ledger.writer import WarningsWritten
@@ -99,7 +98,7 @@ def show_coins(session: WriteSession, now: datetime) -> None:
 
 def warning_facts(session: Session, now: datetime) -> list[tuple[ListedCoin, WarningFacts]]:
     graph = identity.graph_of(identity.told(session))
-    return watch.facts(graph, {}, watch.seen(session, HourLooks(), now), now)
+    return watch.facts(graph, {}, watch.seen(session, now), now)
 
 
 def warn(session: WriteSession, now: datetime) -> WarningsWritten:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
@@ -18,21 +19,16 @@ def seen(listed: Listed, asset: int, gross_bps: float, *, is_actionable: bool) -
     pair = ArbPair(
         buy_at="kucoin",
         sell_at="okx",
-        buy_price=100.0,
-        sell_price=101.0,
         gross_bps=gross_bps,
         net_bps=(12.0, None, None),
         gate=GateState.OPEN,
         chains=("eip155:1",),
-        is_transferable=True,
         is_actionable=is_actionable,
         suspicions=(),
         fx_sources=("par", "par"),
         taker_fees_bps=(10.0, None),
         withdraw_chain="eip155:1",
         withdraw_fee=0.5,
-        age_s=1.0,
-        apart_s=1.0,
     )
     buy, sell = listed.ids if asset == 0 else listed.ids[::-1]
     return SeenGap(listed.assets[asset], ("BTC", "ETH")[asset], buy, sell, NOON, NOON, pair)
@@ -77,3 +73,33 @@ def test_an_episode__keeps_what_the_gap_was_worth_and_how_it_could_be_moved_when
         (episode,) = session.scalars(select(MarketGapEpisode))
         assert (episode.net_1k_bps, episode.chain, episode.withdraw_fee) == (12.0, "eip155:1", 0.5)
         assert (episode.buy_fee_bps, episode.sell_fee_bps) == (10.0, None)
+
+
+@pytest.mark.parametrize(
+    ("looks", "episodes"),
+    [
+        ({0: 30.0, 1: 20.0, 4: 40.0, 6: 10.0, 11: 26.0}, [(0, 4, 9), (11, 11, None)]),
+        ({0: 30.0, 4: 30.0}, [(0, 4, None)]),
+        ({0: 30.0, 5: 30.0}, [(0, 0, 5), (5, 5, None)]),
+        ({0: 25.0, 1: 25.01}, [(1, 1, None)]),
+    ],
+)
+def test_an_episode__begins_above_25_bps_and_is_over_after_five_minutes_without(
+    database: Database,
+    listed: Listed,
+    looks: dict[int, float],
+    episodes: list[tuple[int, int, int | None]],
+) -> None:
+    for minute, gross in looks.items():
+        with database.write() as session:
+            found = [seen(listed, 0, gross, is_actionable=True)]
+            gaps.write(session, found, [], NOON + timedelta(minutes=minute))
+    with database.read() as session:
+        rows = session.scalars(select(MarketGapEpisode).order_by(MarketGapEpisode.id)).all()
+    assert [
+        tuple(
+            None if at is None else (at - NOON) // timedelta(minutes=1)
+            for at in (row.began_at, row.last_at, row.ended_at)
+        )
+        for row in rows
+    ] == episodes

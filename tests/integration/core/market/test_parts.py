@@ -1,26 +1,19 @@
-"""What partitions cost does not follow how many pairs there are, and they are gone and back again with
-their migrations.
-"""
+"""What partitions cost does not follow how many pairs there are."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 import pytest
-from alembic import command
 from sqlalchemy import event, select, text
-from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from core.db import migrate
 from core.db.engine import Database
-from core.market import parts, samples
+from core.market import parts
 from core.market.tables import MarketSample
-from tests.integration.core.market.conftest import NOON, Listed, batch
+from tests.integration.core.market.conftest import NOON
 
 MANY: Final = 100_000
-BEFORE_THE_MARKET: Final = "0035"
-BEFORE_MINUTES: Final = "0036"
 
 
 @contextmanager
@@ -93,84 +86,3 @@ def test_of_a_hundred_thousand_rows__those_are_read_that_are_asked_for(
 
     assert read["Actual Rows"] == 2, what
     assert read["Shared Hit Blocks"] + read["Shared Read Blocks"] < 20, what
-
-
-GRADED: Final = (
-    "insert into {} (listing_id, hour, is_provisional, version) values (1, :hour, true, 'v')"
-)
-
-
-def test_a_loose_partition__has_its_rows_and_its_parents_indexes_once_it_is_attached(
-    database: Database,
-) -> None:
-    with database.write() as session:
-        parts.ensure(session, parts.GRADES, NOON, NOON)
-    with database.write() as session:
-        loose = parts.loose(session, parts.GRADES, NOON - timedelta(days=40), NOON)
-        assert [(part.since, part.ends) for part in loose] == [
-            (datetime(2026, 10, 1, tzinfo=UTC), datetime(2026, 11, 1, tzinfo=UTC))
-        ]  # November's was there
-        for hour in (0, 1):
-            at = {"hour": loose[0].since + timedelta(hours=hour)}
-            session.execute(text(GRADED.format(loose[0].table)), at)
-        assert session.scalar(text("select count(*) from grade_hour")) == 0
-        parts.attach(session, loose[0])
-    with database.read() as session:
-        assert session.scalar(text("select count(*) from grade_hour")) == 2
-        made, ensured = (
-            session.scalar(
-                text(
-                    "select array_agg(split_part(indexdef, ' USING ', 2) order by indexdef) from pg_indexes"
-                    f" where tablename = 'grade_hour_2026{month}'"
-                )
-            )
-            for month in (10, 11)
-        )
-    assert sorted(made) == sorted(ensured)
-    with pytest.raises(IntegrityError), database.write() as session:
-        session.execute(text(GRADED.format("grade_hour")), at)
-
-
-def test_a_row_of_another_month__keeps_a_loose_partition_out(database: Database) -> None:
-    def fill() -> None:
-        with database.write() as session:
-            (loose,) = parts.loose(session, parts.GRADES, NOON, NOON)
-            session.execute(text(GRADED.format(loose.table)), {"hour": loose.ends})
-            parts.attach(session, loose)
-
-    with pytest.raises(IntegrityError):
-        fill()
-    with database.read() as session:
-        assert session.scalar(text("select to_regclass('market_parts.grade_hour_202611')")) is None
-
-
-@pytest.mark.parametrize("table", ["snap_1m", "accounts"])
-def test_no_other_table__has_loose_partitions(database: Database, table: str) -> None:
-    with pytest.raises(DBAPIError, match="is not filled so"), database.write() as session:
-        parts.loose(session, table, NOON, NOON)
-
-
-@pytest.mark.slow
-def test_the_market__is_there_again_after_a_way_down_and_up(
-    database: Database, database_url: str, listed: Listed
-) -> None:
-    with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON)
-    downgrade(database_url, BEFORE_MINUTES)
-    assert migrate.current(database_url) == BEFORE_MINUTES
-    with database.read() as session:
-        assert len(session.scalars(select(MarketSample.listing_id)).all()) == 2
-    downgrade(database_url, BEFORE_THE_MARKET)
-    with database.read() as session:
-        assert session.scalar(text("select to_regclass('snap_1m')")) is None
-        left = "select count(*) from pg_namespace where nspname = 'market_parts'"
-        assert session.scalar(text(left)) == 0
-    migrate.upgrade(database_url)
-
-    assert migrate.differences(database_url) == []
-    with database.write() as session:
-        assert parts.ensure(session, parts.SAMPLES, NOON, NOON) == 1
-
-
-def downgrade(url: str, to: str) -> None:
-    migrate._with_connection(url, lambda one: command.downgrade(migrate._config(one), to))

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.market import networks, outcomes, queries
+from core.market import networks, outcomes, queries, samples
 from core.market.facts import DataSource, NetworkStatus
 from core.market.outcomes import NewOutcome
 from core.market.rules.notices import NoticeReading, OutcomeKind
@@ -17,7 +17,14 @@ from core.market.tables import (
     MarketWarning,
     MarketWarningStanding,
 )
-from tests.integration.core.market.conftest import NOON, market, warn, warning_facts
+from tests.integration.core.market.conftest import (
+    NOON,
+    Listed,
+    batch,
+    market,
+    warn,
+    warning_facts,
+)
 
 BASES = [f"C{n:02}" for n in range(12)]
 
@@ -176,3 +183,17 @@ def test_of_several_outcomes__a_cross_flag_names_the_newest(database: Database) 
     of_okx = {"exchange": "okx", "kind": "suspend_notice", "at": "2026-11-22T12:00:00Z"}
     # of the same time the first by exchange
     assert flags(database) == {"kucoin": of_mexc, "okx": of_mexc, "mexc": of_okx}
+
+
+@pytest.mark.parametrize(("minutes", "depth"), [(29, None), (30, 100_000.0)])
+def test_the_depth_of_an_hour__is_known_from_half_of_it_on(
+    database: Database, listed: Listed, minutes: int, depth: float | None
+) -> None:
+    with database.write() as session:
+        for minute in range(minutes):
+            at = NOON + timedelta(minutes=minute)
+            samples.copy_samples(session, batch(listed.ids, at))
+    with database.read() as session:
+        found = warning_facts(session, NOON + timedelta(minutes=40))
+    known = {(of.depth_lowest_1h_usd, of.depth_highest_1h_usd) for _, of in found}
+    assert known == {(depth, depth)}

@@ -36,7 +36,6 @@ def ask(session: WriteSession, key: str, payer: RequestPayer | None = OWNED) -> 
         kind="custodial_transfer",
         role="custody",
         to=A,
-        data=b"",
         reason={},
     )
     if payer is not None:

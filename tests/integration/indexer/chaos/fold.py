@@ -12,10 +12,9 @@ from typing import Any
 
 from eth_utils.address import to_checksum_address
 
-from core.chain.abi import events_by_topic
+from core.chain.abi import decode_revert, events_by_topic
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.errors import RpcRevertedError
-from core.chain.revert import decode_revert
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules import events as ev
 from core.mandate.rules.refusals import reason_as_recorded

@@ -10,7 +10,8 @@ from core.db.engine import Database
 from core.db.leadership import Leadership
 from indexer.main import now_utc
 from indexer.venues import chosen
-from indexer.venues.scanner import NAME, ScannerStore
+from indexer.venues.scanner import NAME
+from indexer.venues.store import ScannerStore
 
 
 @pytest.fixture

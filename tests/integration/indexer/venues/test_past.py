@@ -15,7 +15,7 @@ from core.market import board_views, grading, statistics, warning_views
 from core.market.rules.warnings import foreign_outcome
 from core.market.tables import MarketWarning
 from indexer.venues import chosen
-from indexer.venues.scanner import ScannerStore
+from indexer.venues.store import ScannerStore
 
 PAIRS = 500
 _SHOWN = text("""

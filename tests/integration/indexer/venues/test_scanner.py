@@ -17,8 +17,8 @@ from core.market.tables import MarketListing, MarketSample, MarketScanRun, Marke
 from indexer.venues import scan_venue
 from indexer.venues.port import Parsed, VenueError, VenueErrorReason
 from indexer.venues.scan_venue import VenueScan
-from indexer.venues.scanner import ScannerStore
 from indexer.venues.sim.cast import EXCHANGES
+from indexer.venues.store import ScannerStore
 from tests.integration.core.market.conftest import NOON, market
 
 BASES = ("BTC", "ETH", "SOL", "XRP", "ADA")

@@ -19,7 +19,8 @@ from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
 from indexer.venues import chosen
 from indexer.venues.port import MarketVenue
-from indexer.venues.scanner import NAME, Scanner, ScannerStore
+from indexer.venues.scanner import NAME, Scanner
+from indexer.venues.store import ScannerStore
 from tests.integration.core.market.conftest import market
 from tests.integration.indexer.venues.test_scanner import StandIn
 from tests.integration.subscribed import subscribe_to

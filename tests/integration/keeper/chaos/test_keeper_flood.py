@@ -34,10 +34,8 @@ def test_after_any_story_with_a_full_outbox__each_fallen_vault_is_stopped_in_tim
 ) -> None:
     begun, repeat = time.monotonic(), f"SEEDS={seed}..{seed} make test T={Path(__file__).name}"
     with staged(seed, crashable, chaos_database, tmp_path) as story:
-        starters = flooded(story, has_gas_key=seed % 2 == 1)
-        keys = {signer.address for signer in story.signers} | (
-            {GUARD.address} if seed % 2 == 1 else set()
-        )
+        starters = flooded(story)
+        keys = {signer.address for signer in story.signers} | {GUARD.address}
         oracle = Oracle(story.world, story.database, story.nodes, story.crew, frozenset(keys))
         try:
             story.tell(STEPS if seed in SHORT else DEEP_STEPS)
@@ -55,7 +53,7 @@ def test_after_any_story_with_a_full_outbox__each_fallen_vault_is_stopped_in_tim
     FLOODS.remember(seed, [])
 
 
-def flooded(story: Story, *, has_gas_key: bool) -> list[Starter]:
+def flooded(story: Story) -> list[Starter]:
     """Before anybody runs: the requests, and keepers that can open the wallets."""
     chain, world = story.world.chain, story.world
     chain.rpc.call("evm_setAutomine", [True])
@@ -70,8 +68,7 @@ def flooded(story: Story, *, has_gas_key: bool) -> list[Starter]:
         ),
         str(10**19),
     )
-    if has_gas_key:
-        story.crew.settings["CUSTODY_GAS_PRIVATE_KEY"] = GUARD.private_key
+    story.crew.settings["CUSTODY_GAS_PRIVATE_KEY"] = GUARD.private_key
     return starters
 
 

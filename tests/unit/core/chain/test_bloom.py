@@ -28,11 +28,6 @@ def test_the_bloom_of_logs__is_the_libraries(logs: list[RawLog]) -> None:
     assert bloom_of(logs) == int(wanted)
 
 
-@given(st.lists(LOGS, min_size=1, max_size=20))
-def test_what_is_in_it__is_admitted(logs: list[RawLog]) -> None:
-    assert all(bits_of(log.address) & ~bloom_of(logs) == 0 for log in logs)
-
-
 def test_an_address_in_any_case__has_the_same_bits() -> None:
     address = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
     assert bits_of(address) == bits_of(address.lower())

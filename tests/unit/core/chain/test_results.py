@@ -24,7 +24,6 @@ from core.hexes import bytes_of
 from core.mandate.chain.reader import VaultReader
 from tests.each import each
 from tests.node_transport import in_threads
-from tests.raw_logs import log_of
 
 BLOCK, PARENT, TX, TOPIC = ("0x" + digit * 64 for digit in "abcd")
 ADDRESS = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
@@ -87,7 +86,6 @@ READS: dict[str, Read] = {
     "header by hash": lambda reader: reader.header(BLOCK),
     "headers": lambda reader: reader.headers([5]),
     "receipts": lambda reader: reader.receipts(BLOCK),
-    "receipts of blocks": lambda reader: reader.receipts_of_blocks([BLOCK]),
     "receipt": lambda reader: reader.receipt(TX),
     "transaction": lambda reader: reader.transaction(TX),
     "logs of a range": lambda reader: reader.range_logs(5, 5, [{"address": ADDRESS}]),
@@ -458,29 +456,3 @@ def test_a_pre_confirmed_receipt__is_none_yet() -> None:
     early = RECEIPT | {"blockHash": "0x" + "00" * 32}
     assert results.receipt(json.dumps(early).encode()) is None
     assert results.receipt(json.dumps(RECEIPT).encode()) is not None
-
-
-def test_a_picked_receipt__has_the_wanted_logs_alone_and_those_read_before_as_they_were() -> None:
-    logs = [LOG | {"logIndex": hex(index)} for index in range(3)]
-    known = {(TX, index): log_of(logs[index]) for index in range(3)}
-    altered = [logs[0], logs[1] | {"data": "0x02"}, logs[2]]
-    content = json.dumps(RECEIPT | {"logs": altered}).encode()
-    found = results.picked_receipt(content, {TX: {0, 1}}, lambda *place: known.get(place))
-    assert found is not None
-    receipt, count = found
-    assert (count, [log.log_index for log in receipt.logs]) == (3, [0, 1])
-    assert receipt.logs[0] is known[TX, 0]
-    assert (receipt.logs[1].data, known[TX, 1].data) == ("0x02", "0x01")
-
-
-@each("field", sorted(LOG.keys() - {"removed", "transactionHash", "logIndex"}))
-def test_a_picked_log_that_differs_in_any_field__is_not_the_one_read_before(field: str) -> None:
-    other = {"address": "0x" + "11" * 20, "topics": [BLOCK], "data": "0x02", "blockHash": PARENT}
-    changed = LOG | {field: other.get(field, "0x9")}
-    content = json.dumps(RECEIPT | {"logs": [changed]}).encode()
-    found = results.picked_receipt(
-        content, {TX: {0}}, lambda *place: {(TX, 0): log_of(LOG)}.get(place)
-    )
-    assert found is not None
-    assert found[0].logs == (log_of(changed),)
-    assert found[0].logs[0] != log_of(LOG)

@@ -17,8 +17,9 @@ from core.fund.rules.impact import (
 from core.fund.snapshots import EDGES_BPS_E2, exact
 from core.market.facts import Book
 from core.market.liquidity_views import MarketLiquidity
-from core.market.rules.book import judge, measure, slip_bps
+from core.market.rules.book import vwap
 from tests.each import each
+from tests.market_books import judge, measure
 from tests.unit.core.fund.made import AT, liquidity
 
 USD = 1_000_000
@@ -96,7 +97,7 @@ def test_the_ladder_of_a_measured_book__never_costs_less_than_the_book(
     book = Book("x", "x", tuple(bids), tuple(asks), None, AT, is_truncated=False)
     if judge(book) is not None:
         return
-    found = measure(book, 1.0, "par")
+    found = measure(book, 1.0)
     snapshot = exact(
         liquidity(
             mid=found.mid,
@@ -110,9 +111,9 @@ def test_the_ladder_of_a_measured_book__never_costs_less_than_the_book(
         amount = int(ladder.total_usdc_e6 * share)
         if amount < USD:
             continue
-        walk, true = walk_bps_e2(ladder, amount), slip_bps(side, found.mid, amount / USD)
-        assert walk is not None and true is not None
-        assert walk >= true * 100 * (1 - 1e-9)
+        walk, price = walk_bps_e2(ladder, amount), vwap(side, amount / USD)
+        assert walk is not None and price is not None
+        assert walk >= abs(price / found.mid - 1) * 1_000_000 * (1 - 1e-9)
 
 
 @each(

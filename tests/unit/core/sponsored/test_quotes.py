@@ -1,6 +1,6 @@
 """What is said of a quote that nobody handed in."""
 
-from core.sponsored.quotes import rise_bps, standing
+from core.sponsored.quotes import quote_standing, rise_bps
 from core.sponsored.rules import (
     DISPUTED,
     LAPSED,
@@ -47,21 +47,23 @@ OVER = TransferFate(AuthorizationState.DEAD, is_final=True, why=LAPSED)
 def test_a_quote__is_what_the_chain_says_of_it(
     purchase: TransferFate, fee: TransferFate, is_over: bool, state: BuyState, is_final: bool
 ) -> None:
-    found = standing(purchase, fee, is_over=is_over)
+    found = quote_standing(purchase, fee, is_over=is_over)
     assert (found.state, found.is_final) == (state, is_final)
 
 
 def test_a_quote__whose_fee_was_submitted_alone__asks_for_both_signatures_while_it_is_good() -> (
     None
 ):
-    assert "Hand in both signatures" in standing(OPEN, PAID, is_over=False).next
-    late = standing(OPEN, PAID, is_over=True).next
+    assert "Hand in both signatures" in quote_standing(OPEN, PAID, is_over=False).next
+    late = quote_standing(OPEN, PAID, is_over=True).next
     assert "Hand in" not in late
     assert "the fee is owed" in late
 
 
 def test_a_quote__whose_fee_alone_was_paid__lowers_the_next_buy() -> None:
-    assert "next sponsored buy costs that much less" in standing(OVER, SURE, is_over=True).next
+    assert (
+        "next sponsored buy costs that much less" in quote_standing(OVER, SURE, is_over=True).next
+    )
 
 
 @each("tokens", [10_001, 480_677707976394441271, 10**30 + 7])

@@ -52,12 +52,7 @@ def test_after_a_failure__it_grows_again_once_some_ranges_came() -> None:
 
 
 def test_a_single_block__grows_to_two() -> None:
-    size = RangeSize(1)
+    size = RangeSize()
+    size.blocks = 1
     size.took(1, 0)
     assert size.blocks == 2
-
-
-def test_the_most_of_its_own__is_kept() -> None:
-    size = RangeSize(50, 50)
-    size.took(50, 0)
-    assert size.blocks == 50

@@ -8,7 +8,8 @@ from core.chain.errors import RpcRefusedError
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
-from indexer.chain.reverts import TransactionUnavailableError, explain
+from indexer.chain.fetch import BlockUnavailableError
+from indexer.chain.reverts import explain
 from tests.each import each
 from tests.personas import AGENT
 
@@ -68,5 +69,5 @@ def test_explain__names_the_error_or_says_unknown(answer: bytes | None, reason: 
 
 
 def test_explain__a_transaction_that_the_node_does_not_know__is_asked_for_again() -> None:
-    with pytest.raises(TransactionUnavailableError):
+    with pytest.raises(BlockUnavailableError):
         explain(Node(b"", None), PENDING)  # type: ignore[arg-type]  # the two reads that it needs

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import psycopg
 import pytest
 
 from core.market.bursts import UsualMinute, packed, unpacked
@@ -44,11 +45,8 @@ class KeptBursts:
 
     def write(self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]) -> None:
         if self.breaks:
-            raise ConnectionError
+            raise psycopg.OperationalError
         self.written[listing_id] = (summary, samples)
-
-    def trouble(self) -> tuple[type[Exception], ...]:
-        return (ConnectionError,)
 
 
 class BurstyVenue:
@@ -105,7 +103,6 @@ def look(
         "spread_bps": spread,
         "depth_usd": 100_000.0,
         "usd_per_quote": 1.0,
-        "fx_source": "par",
     }
     return BurstLook(**values | more)  # type: ignore[arg-type]  # the fields of BurstLook
 

@@ -1,33 +1,29 @@
-"""What every venue owes the scanner, held by the simulator, by ccxt over payloads in each
-exchange's own shape, and by the replay of what was recorded of those.
+"""What every venue owes the scanner, held by the simulator, and by ccxt over payloads in each
+exchange's own shape.
 """
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from core.listings.rules import TICKER_PATTERN
 from core.market.facts import DataSource, ListedMarket, MarketStatus
-from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.port import MarketVenue, VenueError, VenueErrorReason
-from indexer.venues.replay import RecordingTransport, ReplayTransport
 from indexer.venues.sim.cast import EXCHANGES as SIMULATED
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import world_of
 from tests.each import each
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
-from tests.unit.indexer.venues.native.wire import NOW, PayloadTransport
+from tests.unit.indexer.venues.native.wire import NOW
 
 T = TypeVar("T")
 WAYS = [
     *(f"simulated {one}" for one in SIMULATED),
     *(f"live {one}" for one in PAYLOADS),
-    *(f"replay {one}" for one in PAYLOADS),
 ]
 
 
@@ -38,48 +34,23 @@ def asked(call: Awaitable[T]) -> T:
     return asyncio.run(run())
 
 
-async def everything(venue: MarketVenue) -> None:
-    """One call of each kind, so that a recording has them."""
-    native_id = AAAQ[venue.exchange]
-    await venue.markets()
-    await venue.networks()
-    await venue.tickers()
-    await venue.book(native_id, 20)
-    await venue.notices(NOW - timedelta(days=90))
-    await venue.close()
-
-
-@pytest.fixture(scope="module")
-def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for each exchange."""
-    folder = tmp_path_factory.mktemp("recordings")
-    for exchange, payloads in PAYLOADS.items():
-        recorder = RecordingTransport(PayloadTransport(payloads), folder / exchange)
-        asked(everything(CcxtVenue(exchange, recorder, lambda: NOW, is_paced=False)))
-    return folder
-
-
-def of_every_venue(test: Callable[[MarketVenue], None]) -> Callable[[Path], None]:
+def of_every_venue(test: Callable[[MarketVenue], None]) -> Callable[[], None]:
     """The test, once for each way to have each exchange."""
 
     @each("way", WAYS)
-    def every_way(way: str, recordings: Path) -> None:
-        test(made(way, recordings))
+    def every_way(way: str) -> None:
+        test(made(way))
 
     every_way.__name__, every_way.__doc__ = test.__name__, test.__doc__
-    found: Callable[[Path], None] = every_way
+    found: Callable[[], None] = every_way
     return found
 
 
-def made(way_of_exchange: str, recordings: Path) -> MarketVenue:
+def made(way_of_exchange: str) -> MarketVenue:
     way, exchange = way_of_exchange.split()
     if way == "simulated":
         return SimVenue(exchange, world_of(7, NOW), lambda: NOW)
-    if way == "live":
-        return venue_of(exchange)
-    return CcxtVenue(
-        exchange, ReplayTransport(recordings / exchange), lambda: NOW, source=DataSource.REPLAY
-    )
+    return venue_of(exchange)
 
 
 def a_trading(venue: MarketVenue, markets: tuple[ListedMarket, ...]) -> str:
@@ -168,8 +139,6 @@ def test_a_book__has_its_best_levels_first_and_an_aware_time_of_receipt(venue: M
 @of_every_venue
 def test_books__of_one_market__are_its_book(venue: MarketVenue) -> None:
     native_id = a_trading(venue, asked(venue.markets()).values)
-    if venue.source is DataSource.REPLAY and venue.capabilities.books_a_call > 1:
-        return  # another request than that of one book, and not recorded
     found = asked(venue.books((native_id,), 20))
 
     assert found.values == (asked(venue.book(native_id, 20)),)
@@ -210,9 +179,9 @@ def test_notices__were_published_in_the_time_that_was_asked_for(venue: MarketVen
         assert len({one.id for one in found.values}) == len(times)
 
 
-def test_close__may_be_called_twice(recordings: Path) -> None:
+def test_close__may_be_called_twice() -> None:
     async def close(way: str) -> None:
-        venue = made(way, recordings)
+        venue = made(way)
         await venue.close()
         await venue.close()
 

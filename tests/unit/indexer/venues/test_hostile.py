@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core.market.rules.book import BookFault, TimeFault, judge, judge_time
+from core.market.rules.book import BookFault, TimeFault, judge_time
 from indexer.venues.ccxt_venue import CcxtVenue
-from indexer.venues.parsing import volume_of
 from indexer.venues.port import VenueError, VenueErrorReason
-from indexer.venues.reading import RowError, text_in
+from indexer.venues.reading import RowError, text_in, volume_of
 from indexer.venues.transport import VenueAnswer
 from tests.each import each
+from tests.market_books import judge
 from tests.unit.indexer.venues.native.global_payloads import BINANCE, KUCOIN, OKX, kucoin_of, okx_of
 from tests.unit.indexer.venues.native.long_tail_payloads import BITGET, GATE, bitget_of
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of

@@ -9,15 +9,11 @@ import numpy as np
 import pytest
 
 from core.fund.simulated import VAULTS
-from core.market import history
 from core.market.facts import NoticeKind, NoticeScope
-from core.market.rules.book import BookFault, grid_of, judge, measure_many
 from core.market.rules.grade import LETTERS
-from indexer.venues.past import windows
-from indexer.venues.port import VenueError, VenueErrorReason
+from indexer.venues.past import LOOKS, bucket_starts, grades_of, rolled
 from indexer.venues.sim.cast import EXCHANGES, HALTED
 from indexer.venues.sim.columns import columns
-from indexer.venues.sim.history import SAMPLES, bucket_starts, buckets
 from indexer.venues.sim.onchain import onchain_of
 from indexer.venues.sim.script import script_of
 from indexer.venues.sim.venue import SimVenue
@@ -81,32 +77,6 @@ def test_another_seed__is_another_market() -> None:
     assert not np.isclose(other.mid, columns(WORLD, seconds(0.0)).mid).any()
 
 
-def test_what_is_computed_in_bulk__is_what_its_books_measure() -> None:
-    at = ORIGIN + timedelta(minutes=7)
-    found = columns(WORLD, np.array([int(at.timestamp()) - 1]))
-    for exchange in ("binance", "bithumb", "coinone"):
-        rows = WORLD.rows_at[exchange]
-        native_ids = tuple(WORLD.listings[one].native_id for one in rows)
-        books = asyncio.run(venue_at(exchange, at).books(native_ids, 100)).values
-        by_id = {WORLD.listings[one].native_id: int(one) for one in rows}
-        places = [by_id[one.native_id] for one in books]
-        fx = found.usd_per_quote[places, 0]
-        measured = measure_many(grid_of(books), fx)
-        np.testing.assert_allclose(found.mid[places, 0], measured.mid, rtol=1e-12)
-        np.testing.assert_allclose(
-            found.depth_usd(0.02, is_bid=True)[places, 0], measured.bid_2_usd, rtol=1e-9
-        )
-        np.testing.assert_allclose(
-            found.depth_usd(0.01, is_bid=False)[places, 0], measured.ask_1_usd, rtol=1e-9
-        )
-        np.testing.assert_allclose(
-            found.slip_bps(10_000.0, is_buy=True)[places, 0], measured.slip_buy_10k_bps, atol=1e-6
-        )
-        np.testing.assert_allclose(
-            found.slip_bps(1_000.0, is_buy=False)[places, 0], measured.slip_sell_1k_bps, atol=1e-6
-        )
-
-
 def test_every_kind_of_outcome__is_declared_in_the_history() -> None:
     past = [one for one in script_of(WORLD).declarations if one.at <= ORIGIN]
 
@@ -162,53 +132,6 @@ def test_a_new_listing__has_no_book_before_its_time() -> None:
     assert columns(WORLD, seconds(-2.1 / 24, -1.9 / 24), rows).has_book.tolist() == [[False, True]]
 
 
-def test_a_flaky_listing__has_two_books_of_five() -> None:
-    at_s = WORLD.origin_s + 60 * np.arange(1_000)
-    share = columns(WORLD, at_s, np.array([row("mexc", "FLYAQ")])).has_book.mean()
-
-    assert 0.35 < share < 0.45
-
-
-def test_a_crossed_book__comes_each_half_hour() -> None:
-    book = asyncio.run(venue_at("mexc", ORIGIN + timedelta(seconds=5)).book("CROSQUSDT", 20))
-
-    assert judge(book) is BookFault.CROSSED
-
-
-def test_a_stale_book__is_repeated_until_the_next_half_hour() -> None:
-    first = asyncio.run(venue_at("gate", ORIGIN + timedelta(minutes=1)).book("STALQ_USDT", 20))
-    later = asyncio.run(venue_at("gate", ORIGIN + timedelta(minutes=29)).book("STALQ_USDT", 20))
-
-    assert (first.bids, first.at) == (later.bids, later.at)
-    assert later.at == ORIGIN
-
-
-@each(
-    ("exchange", "at"),
-    [
-        ("bybit", ORIGIN - timedelta(days=12)),
-        ("bybit", ORIGIN - timedelta(days=12) + timedelta(hours=5, seconds=-1)),
-        ("korbit", ORIGIN.replace(hour=3, minute=10)),
-    ],
-)
-def test_an_exchange_that_is_down__is_unreachable(exchange: str, at: datetime) -> None:
-    with pytest.raises(VenueError) as refused:
-        asyncio.run(venue_at(exchange, at).tickers())
-
-    assert refused.value.reason is VenueErrorReason.UNREACHABLE
-
-
-@each(
-    ("exchange", "at"),
-    [
-        ("bybit", ORIGIN - timedelta(days=12) + timedelta(hours=5)),
-        ("korbit", ORIGIN.replace(hour=3, minute=25)),
-    ],
-)
-def test_an_exchange__is_back_at_the_end_of_an_outage(exchange: str, at: datetime) -> None:
-    assert asyncio.run(venue_at(exchange, at).tickers()).values
-
-
 @each(
     ("dear", "cheap", "ticker", "bps"),
     [("kucoin", "okx", "ARQNQ", 180), ("gate", "binance", "TRIOQ", 240)],
@@ -252,9 +175,9 @@ def test_the_history__is_ninety_days_of_two_hours_for_each_pair() -> None:
     assert starts_s[-1] + 7_200 == WORLD.origin_s
 
 
-def test_a_bucket__holds_its_samples_in_order() -> None:
-    found = buckets(WORLD, bucket_starts(WORLD)[-3:], WORLD.rows_at["binance"])
-    has = found.n == SAMPLES
+def test_a_bucket__holds_its_looks_in_order() -> None:
+    found = rolled(WORLD, bucket_starts(WORLD)[-3:], WORLD.rows_at["binance"])
+    has = found.n == LOOKS
 
     assert has.any()
     assert (found.low[has] <= np.minimum(found.open, found.close)[has]).all()
@@ -265,14 +188,14 @@ def test_a_bucket__holds_its_samples_in_order() -> None:
 
 def test_a_bucket_without_a_book__is_unknown_and_never_zero() -> None:
     start_s = bucket_starts(WORLD)[-1:]
-    found = buckets(WORLD, start_s - 86_400, np.array([row("kucoin", "NUVAQ")]))
+    found = rolled(WORLD, start_s - 86_400, np.array([row("kucoin", "NUVAQ")]))
 
     assert found.n.tolist() == [[0]]
     assert np.isnan([found.open, found.depth_2_usd, found.spread_p50_bps, found.rv]).all()
 
 
 def test_what_an_exchange_cannot_tell_of_transfers__is_unknown_in_the_history() -> None:
-    found = buckets(WORLD, bucket_starts(WORLD)[-1:], WORLD.rows_at["coinbase"])
+    found = rolled(WORLD, bucket_starts(WORLD)[-1:], WORLD.rows_at["coinbase"])
 
     assert np.isnan(found.deposit_share).all()
 
@@ -289,10 +212,9 @@ def test_what_an_exchange_cannot_tell_of_transfers__is_unknown_in_the_history() 
 def test_the_markets_of_simulated_vaults__are_graded_by_their_books(
     exchange: str, ticker: str, letter: str
 ) -> None:
-    """By the rules of grades alone, from the books of their last 24 hours."""
+    """By the rules of grades alone, from their books."""
     markets = {market for vault in VAULTS for market in vault.universe}
     assert f"{exchange}_{ticker}_usdt".lower() in markets
     assert len(markets) == 4
-    past = buckets(WORLD, bucket_starts(WORLD), np.array([row(exchange, ticker)]))
-    [grades] = history.grades_of([windows(past)])
-    assert LETTERS[grades.letter[0, -1]] == letter
+    past = rolled(WORLD, bucket_starts(WORLD), np.array([row(exchange, ticker)]))
+    assert LETTERS[grades_of(past).letter[0, -1]] == letter

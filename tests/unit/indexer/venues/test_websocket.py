@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from ccxt.base.errors import NetworkError
 
-from core.market.facts import Book, DataSource
+from core.market.facts import Book
 from indexer.venues.ccxt_venue import CcxtVenue
 from indexer.venues.port import VenueError, VenueErrorReason
-from indexer.venues.quirks.registry import QUIRKS
+from indexer.venues.quirks.venues import QUIRKS
 from tests.each import each
 from tests.unit.indexer.venues.native.frames import FRAMES, Frame
-from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
-from tests.unit.indexer.venues.native.wire import NOW, PayloadTransport
+from tests.unit.indexer.venues.native.payloads import AAAQ, venue_of
+from tests.unit.indexer.venues.native.wire import NOW
 
 WITHIN_S = 10.0
 
@@ -141,15 +141,3 @@ def test_a_connection_that_breaks__is_unreachable() -> None:
         asyncio.run(watched(venue, 1))
 
     assert refused.value.reason is VenueErrorReason.UNREACHABLE
-
-
-def test_a_recording__has_no_websocket_to_open() -> None:
-    venue = CcxtVenue(
-        "bybit", PayloadTransport(PAYLOADS["bybit"]), lambda: NOW, source=DataSource.REPLAY
-    )
-
-    with pytest.raises(VenueError) as refused:
-        asyncio.run(watched(venue, 1))
-
-    assert refused.value.reason is VenueErrorReason.REFUSED
-    assert not venue.capabilities.websocket

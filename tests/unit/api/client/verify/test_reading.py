@@ -9,8 +9,8 @@ from api.client.verify.findings import Report, Verdict
 from api.client.verify.reading import read_record
 from core.canonical import canonical_json
 from core.mandate.rules.record import genesis_hash, row_hash
-from core.mandate.rules.record_file import FIRST_FORMS
 from tests.each import each
+from tests.unit.core.mandate.rules.test_record_file import FIRST
 
 ID = "m_abcdefghij"
 
@@ -39,13 +39,7 @@ def body(seq: int) -> dict[str, Any]:
 
 
 def record(count: int) -> list[bytes]:
-    empty = {key: kinds[0]() for key, kinds in FIRST_FORMS.items()}
-    first = empty | {
-        "format": "mandate-record",
-        "version": 2,
-        "mandate_id": ID,
-        "genesis_hash": genesis_hash(ID),
-    }
+    first = FIRST | {"mandate_id": ID, "genesis_hash": genesis_hash(ID)}
     lines, before = [canonical_json(first)], genesis_hash(ID)
     for seq in range(1, count + 1):
         hashed = row_hash(before, canonical_json(body(seq)))

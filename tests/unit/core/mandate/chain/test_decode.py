@@ -5,9 +5,14 @@ from typing import Any, get_args
 
 import pytest
 
-from core.chain.abi import AbiDecodeError, call_by_signature, encode_values, events_by_topic
+from core.chain.abi import (
+    AbiDecodeError,
+    call_by_signature,
+    decode_revert,
+    encode_values,
+    events_by_topic,
+)
 from core.chain.blocks import RawLog
-from core.chain.revert import decode_revert
 from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.decode import EVENT_TYPES, decode_log

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.chain.abi import (
     AbiDecodeError,
+    decode_revert,
     decode_values,
     events_by_topic,
     function,
@@ -19,7 +20,6 @@ from core.chain.abi import (
     types_of,
 )
 from core.chain.blocks import RawLog
-from core.chain.revert import decode_revert
 from core.mandate.chain import calldata
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.chain.calldata import VaultCall, calls_of

@@ -12,6 +12,8 @@ from core.market.rules.arbitrage import (
     ArbSide,
     ArbSnapshot,
     Suspicion,
+    episode_end,
+    is_told,
     pair,
     snapshot,
 )
@@ -107,7 +109,6 @@ def test_a_fee_that_is_not_known__leaves_the_net_unknown() -> None:
 def test_a_way_that_is_not_open__is_not_actionable(state: GateState) -> None:
     found = seen(way=replace(OPEN, state=state))
 
-    assert not found.is_transferable
     assert not found.is_actionable
 
 
@@ -316,3 +317,22 @@ def test_the_gain__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> 
 
     assert found is not None
     assert gain(found) == pytest.approx(best, abs=1e-6)
+
+
+def test_the_first_gap__is_told() -> None:
+    assert is_told(None, True, seen())
+
+
+@each(("was_bps", "told"), [(100.0, False), (100.99, False), (101.0, True), (99.0, True)])
+def test_a_change_of_one_basis_point__is_told(was_bps: float, told: bool) -> None:
+    assert is_told(was_bps, True, replace(seen(), gross_bps=100.0)) is told
+
+
+def test_what_stops_being_actionable__is_told() -> None:
+    assert is_told(100.0, True, replace(seen(), gross_bps=100.0, is_actionable=False))
+
+
+@each(("after_s", "is_over"), [(299, False), (300, True), (900, True)])
+def test_five_minutes_without__end_an_episode(after_s: int, is_over: bool) -> None:
+    end = episode_end(NOW, NOW + timedelta(seconds=after_s))
+    assert end == (NOW + timedelta(minutes=5) if is_over else None)

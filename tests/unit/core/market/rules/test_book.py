@@ -18,14 +18,13 @@ from core.market.rules.book import (
     BookFault,
     TimeFault,
     grid_of,
-    judge,
     judge_many,
     judge_time,
-    measure,
     measure_many,
     vwap,
 )
 from tests.each import each
+from tests.market_books import judge, measure
 from tests.unit.core.mandate.rules.worked import table
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -85,30 +84,27 @@ def test_a_book_that_is_none__is_not_measured(name: str) -> None:
 
 
 @each("name", BAD)
-def test_many_books__are_judged_as_one_is(name: str) -> None:
+def test_a_book_that_is_none__leaves_the_others_of_its_batch_measured(name: str) -> None:
     book, fault = BAD[name]
-    codes = judge_many(grid_of([BOOK, book]))
+    grid = grid_of([BOOK, book])
 
-    assert codes.tolist() == [0, 1 + FAULTS.index(fault)]
-    assert np.isnan(measure_many(grid_of([book]), np.ones(1)).mid).all()
+    assert judge_many(grid).tolist() == [0, 1 + FAULTS.index(fault)]
+    assert np.isnan(measure_many(grid, np.ones(2)).mid).tolist() == [False, True]
 
 
 def test_as_many_levels_as_may_be__are_measured() -> None:
     book = of([(99.0 - i / 1e4, 1.0) for i in range(MOST_LEVELS)], ASKS)
 
     assert judge(book) is None
-    assert judge_many(grid_of([book])).tolist() == [0]
 
 
 @each("rate", [0.0, -1.0, math.nan, math.inf])
 def test_a_rate_that_is_none__measures_nothing(rate: float) -> None:
-    with pytest.raises(ValueError, match="usd_per_quote"):
-        measure(BOOK, rate, "par")
-    assert np.isnan(measure_many(grid_of([BOOK]), np.array([rate])).mid).all()
+    assert measure(BOOK, rate).mid is None
 
 
 def test_the_worked_book__measures_what_the_page_says() -> None:
-    found = measure(BOOK, 1.0, "par")
+    found = measure(BOOK, 1.0)
     written = {row[0].strip("`"): row[1] for row in table("market.md", "book")}
 
     assert {name: f"{getattr(found, name):.4f}" for name in written} == written
@@ -119,27 +115,26 @@ def test_a_level_on_the_edge__is_within() -> None:
     edge = of(((99.0, 1.0),), ((101.0, 1.0),))
     beyond = of(((98.98, 1.0),), ((101.02, 1.0),))
 
-    assert measure(edge, 1.0, "par").ask_1_usd == 101.0
-    assert measure(beyond, 1.0, "par").ask_1_usd == 0.0
-    assert measure(beyond, 1.0, "par").ask_2_usd == 101.02
+    assert measure(edge, 1.0).ask_1_usd == 101.0
+    assert measure(beyond, 1.0).ask_1_usd == 0.0
+    assert measure(beyond, 1.0).ask_2_usd == 101.02
 
 
 def test_a_book_that_ends_before__has_no_slip() -> None:
     exact = of(((99.0, 100.0),), ((100.0, 10.0),))
     short = of(((99.0, 100.0),), ((100.0, 9.999),))
 
-    assert measure(exact, 1.0, "par").slip_buy_1k_bps is not None
-    assert measure(short, 1.0, "par").slip_buy_1k_bps is None
-    assert measure(exact, 1.0, "par").slip_buy_10k_bps is None
+    assert measure(exact, 1.0).slip_buy_1k_bps is not None
+    assert measure(short, 1.0).slip_buy_1k_bps is None
+    assert measure(exact, 1.0).slip_buy_10k_bps is None
 
 
 def test_won_are_turned_into_dollars_before_anything_is_counted() -> None:
     won = of([(p * 1_400, s) for p, s in BIDS], [(p * 1_400, s) for p, s in ASKS])
-    ours, theirs = measure(BOOK, 1.0, "par"), measure(won, 1 / 1_400, "upbit:USDT/KRW")
+    ours, theirs = measure(BOOK, 1.0), measure(won, 1 / 1_400)
 
     assert theirs.ask_2_usd == pytest.approx(ours.ask_2_usd)
     assert theirs.slip_buy_10k_bps == pytest.approx(ours.slip_buy_10k_bps)
-    assert theirs.fx_source == "upbit:USDT/KRW"
 
 
 @each(
@@ -238,7 +233,7 @@ def reference(book: Book) -> dict[str, Fraction | None]:
 @given(books())
 def test_a_measured_book__is_what_fractions_say(book: Book) -> None:
     assert judge(book) is None
-    found = measure(book, 1.0, "par")
+    found = measure(book, 1.0)
 
     for name, value in reference(book).items():
         got = getattr(found, name)
@@ -246,17 +241,15 @@ def test_a_measured_book__is_what_fractions_say(book: Book) -> None:
         assert got == expected, name
 
 
-@given(st.lists(books(), min_size=1, max_size=5), st.sampled_from([1.0, 0.25, 1 / 1_400]))
-def test_many_books__measure_what_each_does(many: list[Book], rate: float) -> None:
-    found = measure_many(grid_of(many), np.full(len(many), rate))
+@given(st.lists(books(), min_size=2, max_size=5))
+def test_a_book__measures_the_same_alone_and_among_others(many: list[Book]) -> None:
+    found = measure_many(grid_of(many), np.full(len(many), 0.25))
 
     for row, book in enumerate(many):
-        one = measure(book, rate, "par")
+        one = measure(book, 0.25)
         for name in FIGURES:
-            value = getattr(one, name)
-            got = float(getattr(found, name)[row])
-            expected = math.nan if value is None else value
-            assert got == pytest.approx(expected, rel=1e-9, abs=1e-7, nan_ok=True), name
+            got, expected = float(getattr(found, name)[row]), getattr(one, name)
+            assert got == pytest.approx(math.nan if expected is None else expected, nan_ok=True)
 
 
 @given(books(), st.integers(1, 5_000), st.integers(1, 5_000))

@@ -14,17 +14,11 @@ from core.market.rules.grade import (
     GradeColumns,
     GradeGate,
     GradeInputs,
-    GradeScore,
-    GradeState,
     Letter,
     ScoreColumns,
     StateColumns,
-    components,
     grade,
     grade_many,
-    letter_of,
-    no_states,
-    step,
     step_many,
 )
 from tests.each import each
@@ -41,7 +35,13 @@ GOOD = GradeInputs(
     coverage=1.0,
     is_truncated=False,
 )
-PARTS = components(GOOD)
+NONE = StateColumns(np.array([-1], dtype=np.int8), np.array([0], dtype=np.int8))
+
+
+def letter_of(score: float) -> Letter:
+    """By the cuts of the page."""
+    cuts = ((80, Letter.A), (65, Letter.B), (50, Letter.C), (35, Letter.D))
+    return next((letter for cut, letter in cuts if score >= cut), Letter.F)
 
 
 def with_one(field: str, value: float) -> GradeInputs:
@@ -53,19 +53,35 @@ def number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def scored(score: float, *, is_gated: bool = False) -> GradeScore:
-    gates = (GradeGate.WIDE_SPREAD,) if is_gated else ()
-    letter = letter_of(score)
-    if is_gated and letter in (Letter.A, Letter.B, Letter.C):
-        letter = Letter.D
-    return GradeScore(score, letter, PARTS, gates, is_provisional=False)
+def scored(score: float | None, *, is_gated: bool = False) -> ScoreColumns:
+    """A window of one listing; None: it has no grade."""
+    letter = -1 if score is None else LETTERS.index(letter_of(score))
+    if is_gated:
+        letter = max(letter, LETTERS.index(Letter.D))
+    return ScoreColumns(
+        score=np.array([math.nan if score is None else score]),
+        letter=np.array([letter], dtype=np.int8),
+        parts=np.ones((1, 5)),
+        gates=np.array([[is_gated, False, False, False]]),
+        is_provisional=np.array([False]),
+    )
+
+
+def shown(letter: Letter | None) -> StateColumns:
+    if letter is None:
+        return NONE
+    return StateColumns(np.array([LETTERS.index(letter)], dtype=np.int8), NONE.streak)
+
+
+def letter_in(state: StateColumns) -> Letter | None:
+    return None if state.letter[0] < 0 else LETTERS[state.letter[0]]
 
 
 def run(*scores: float | None, start: Letter | None = None) -> list[Letter | None]:
-    state, seen = GradeState(start), []
+    state, seen = shown(start), []
     for score in scores:
-        state = step(state, None if score is None else scored(score))
-        seen.append(state.letter)
+        state = step_many(state, scored(score))
+        seen.append(letter_in(state))
     return seen
 
 
@@ -101,7 +117,7 @@ def test_the_worked_grades__score_what_the_page_says(row: list[str]) -> None:
     ],
 )
 def test_a_cut__belongs_to_the_better_letter(score: float, letter: str) -> None:
-    assert letter_of(score) == letter
+    assert run(score) == [Letter(letter)]
 
 
 @each(
@@ -155,7 +171,7 @@ def test_a_cut_off_book__leaves_slippage_out_and_opens_no_gate_of_depth() -> Non
     found = grade(replace(GOOD, slip_10k_bps=None, depth_usd=900.0, is_truncated=True))
 
     assert found is not None
-    assert found.components.slippage is None
+    assert found.parts[2] is None
     assert found.gates == ()
     assert found.is_provisional
     assert found.score == pytest.approx(100 * (0.2 + 0.1 + 0.1) / 0.8)
@@ -187,10 +203,10 @@ def test_the_worked_letters__move_as_the_page_says(row: list[str]) -> None:
 
 
 def test_a_gate__caps_at_once_and_is_left_by_the_margin() -> None:
-    shut = step(GradeState(Letter.A), scored(90.0, is_gated=True))
+    shut = step_many(shown(Letter.A), scored(90.0, is_gated=True))
 
-    assert shut.letter is Letter.D
-    assert step(shut, scored(90.0)).letter is Letter.A
+    assert letter_in(shut) is Letter.D
+    assert letter_in(step_many(shut, scored(90.0))) is Letter.A
 
 
 def test_a_window_without_a_grade__forgets_the_letter() -> None:
@@ -201,11 +217,7 @@ def test_a_window_without_a_grade__forgets_the_letter() -> None:
 def test_a_letter__is_never_further_from_its_score_than_two_windows_allow(
     scores: list[float],
 ) -> None:
-    state = GradeState()
-    history: list[Letter | None] = []
-    for score in scores:
-        state = step(state, scored(score))
-        history.append(state.letter)
+    history = run(*scores)
 
     for end in range(3, len(scores) + 1):
         last = {letter_of(score) for score in scores[end - 3 : end]}
@@ -215,7 +227,7 @@ def test_a_letter__is_never_further_from_its_score_than_two_windows_allow(
 
 @given(st.floats(0, 100), st.sampled_from(Letter))
 def test_one_step__never_passes_the_windows_own_letter(score: float, was: Letter) -> None:
-    found = step(GradeState(was), scored(score)).letter
+    found = letter_in(step_many(shown(was), scored(score)))
     assert found is not None
     places = [LETTERS.index(one) for one in (was, found, letter_of(score))]
 
@@ -281,8 +293,8 @@ def test_a_score__is_what_the_formula_says(row: GradeInputs) -> None:
         assert 0 <= found.score <= 100 + 1e-9
 
 
-@given(st.lists(inputs, min_size=1, max_size=8))
-def test_many_grades__are_what_each_is(rows: list[GradeInputs]) -> None:
+@given(st.lists(inputs, min_size=2, max_size=8))
+def test_a_listing__is_graded_the_same_alone_and_among_others(rows: list[GradeInputs]) -> None:
     found = grade_many(columns(rows))
 
     for place, row in enumerate(rows):
@@ -291,45 +303,31 @@ def test_many_grades__are_what_each_is(rows: list[GradeInputs]) -> None:
             assert found.letter[place] == -1
             assert math.isnan(found.score[place])
         else:
-            assert found.score[place] == pytest.approx(one.score, abs=1e-6)
-            assert found.is_gated[place] == bool(one.gates)
-            assert found.is_provisional[place] == one.is_provisional
-            if min(abs(one.score - cut) for cut in (80, 65, 50, 35)) > 1e-6:
-                assert LETTERS[found.letter[place]] is one.letter
+            assert (LETTERS[found.letter[place]], found.score[place]) == (one.letter, one.score)
+            assert found.gates_at(place) == one.gates
 
 
-@given(
-    st.lists(
-        st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 100)), st.booleans()), min_size=3),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_many_steps__are_what_each_is(runs: list[list[tuple[int | None, bool]]]) -> None:
-    length = min(len(one) for one in runs)
-    many, each = no_states(len(runs)), [GradeState() for _ in runs]
-    for window in range(length):
-        now = [
-            None if score is None else scored(float(score), is_gated=gated)
-            for score, gated in (one[window] for one in runs)
-        ]
-        each = [step(state, one) for state, one in zip(each, now, strict=True)]
-        many = step_many(many, score_columns(now))
-
-        assert many.letter.tolist() == [
-            -1 if state.letter is None else LETTERS.index(state.letter) for state in each
-        ]
-        assert many.streak.tolist() == [state.streak for state in each]
-    assert isinstance(many, StateColumns)
+windows = st.tuples(st.one_of(st.none(), st.integers(0, 100)), st.booleans())
 
 
-def score_columns(rows: list[GradeScore | None]) -> ScoreColumns:
-    return ScoreColumns(
-        score=np.array([math.nan if row is None else row.score for row in rows]),
-        letter=np.array(
-            [-1 if row is None else LETTERS.index(row.letter) for row in rows], dtype=np.int8
-        ),
-        parts=np.zeros((len(rows), 5)),
-        is_gated=np.array([row is not None and bool(row.gates) for row in rows]),
-        is_provisional=np.zeros(len(rows), dtype=np.bool_),
-    )
+@given(st.lists(st.tuples(windows, windows), min_size=3, max_size=12))
+def test_a_letter__moves_the_same_alone_and_among_others(
+    drawn: list[tuple[tuple[int | None, bool], tuple[int | None, bool]]],
+) -> None:
+    """Of two listings side by side."""
+    alone = [NONE, NONE]
+    both = StateColumns(np.repeat(NONE.letter, 2), np.repeat(NONE.streak, 2))
+    for window in drawn:
+        now = [scored(score, is_gated=shut) for score, shut in window]
+        alone = [step_many(state, one) for state, one in zip(alone, now, strict=True)]
+        both = step_many(
+            both,
+            ScoreColumns(
+                *(
+                    np.concatenate([getattr(one, name) for one in now])
+                    for name in ScoreColumns.__slots__
+                )
+            ),
+        )
+        assert both.letter.tolist() == [int(one.letter[0]) for one in alone]
+        assert both.streak.tolist() == [int(one.streak[0]) for one in alone]

@@ -188,16 +188,6 @@ def test_a_weak_link__joins_a_group_that_one_other_stands_behind() -> None:
     assert not found.is_strongly_same(Coin("a", "XYZ"), Coin("c", "XYZ"))
 
 
-def test_a_curated_bridge__joins_as_two_venues_do() -> None:
-    rows = [*listing("a", (ETH, 1)), *listing("c", (BSC, 2))]
-    bridge = (ContractKey(BSC, address(2)), ContractKey(ETH, address(1)))
-    found = identify(tickers(rows), rows, [bridge])
-
-    assert found.is_strongly_same(Coin("a", "XYZ"), Coin("c", "XYZ"))
-    (link,) = found.tickers["XYZ"].links
-    assert (link.exchanges, link.is_weak, link.is_refused) == ((), False, False)
-
-
 def test_what_a_coin_lists_beyond_64_keys__is_ignored() -> None:
     rows = [says("a", "XYZ", f"eip155:{n}", address(1)) for n in range(MOST_KEYS_OF_A_COIN + 5)]
     found = identify(tickers(rows), rows)

@@ -128,12 +128,6 @@ def test_moves__take_from_venues_over_their_cap_and_give_to_those_under_their_fl
         assert not taken or one.usd_e6 + taken <= round((one.floor or 0) * total)
 
 
-@given(VENUES)
-def test_moves__leave_no_venue_in_debt(venues: list[PaperVenue]) -> None:
-    held = after({one.exchange: one.usd_e6 for one in venues}, moves(venues))
-    assert min(held.values(), default=0) >= 0
-
-
 @pytest.mark.parametrize(("is_won", "left"), [(False, 0), (True, 1_000)])
 def test_a_venue_without_an_opportunity__gives_all_but_the_fee(is_won: bool, left: int) -> None:
     venues = [

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.market.rules.gpa import AssetGrade
 from core.market.rules.grade import GradeInputs, Letter, grade
 from core.market.rules.identity import Coin, ContractKey, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.report import (
     MOST_ROWS,
+    AssetGrade,
     ComparableOutcome,
     PairReport,
     ReportFacts,

@@ -28,7 +28,3 @@ def upgrade() -> None:
     )
     op.create_index("ix_pledge_agent_id_id", TABLE, ["agent_id", "id"])
     op.create_index("ix_pledge_state_made_at", TABLE, ["state", "made_at"])
-
-
-def downgrade() -> None:
-    op.drop_table(TABLE)

@@ -1,0 +1,124 @@
+"""A database from before 0.1.0 is taken over by one command, which says what it does; one that is older
+than its last migration is refused (tests/deep/test_adoption.py has one that the code of then made).
+"""
+
+from datetime import UTC, datetime
+
+import pytest
+from scripts._world import Place
+from scripts.seed_world import seed
+from sqlalchemy import text
+
+from core.db import adoption, migrate
+from core.db.engine import Database
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
+OF_BEFORE = """
+alter table job_run add column epoch bigint not null default 0;
+alter table task_claim add column address text, add column funder text;
+create table wci_daily (day date, version text, primary key (day, version));
+alter table market_summary add column wci jsonb, add column wci_at timestamptz;
+create table fund_index_day (index_id bigint references fund_index, day date, primary key (index_id, day));
+create table fund_index_member (
+    index_id bigint, day date, ticker text, primary key (index_id, day, ticker),
+    foreign key (index_id, day) references fund_index_day
+);
+alter table fund_index add column day date;
+alter table owner_alert drop constraint ck_owner_alert_kind, add constraint ck_owner_alert_kind check (kind <> '');
+update alembic_version set version_num = '0070'
+"""
+ALERT = """
+insert into owner_alert (owner_id, kind, chain_id, tx_hash, log_index, block_number, block_hash, payload,
+                         occurred_at, created_at)
+select id, 'public_stop_off', 1, '\\x01', 0, 1, '\\x02', '{}', created_at, created_at from account limit 1
+"""
+TABLES = (
+    "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'"
+)
+HELD = (
+    "select md5(coalesce(string_agg(md5(one::text), '' order by md5(one::text)), '')) from {} one"
+)
+CHANGED = {"alembic_version", "owner_alert"}
+
+
+def held(database: Database) -> dict[str, str]:
+    """What each table of today holds, but for those that the adoption writes."""
+    with database.read() as session:
+        tables = set(session.scalars(text(TABLES))) - CHANGED
+        return {one: session.scalar(text(HELD.format(one))) or "" for one in sorted(tables)}
+
+
+def set_revision(database: Database, revision: str) -> None:
+    with database.write() as session:
+        session.execute(text("update alembic_version set version_num = :to"), {"to": revision})
+
+
+def test_a_database_from_before__is_recorded_with_its_rows_as_they_were(
+    database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed(database, PLACE, NOW, agents=2, days=3)
+    before = held(database)
+    with database.write() as session:
+        session.connection(execution_options={"no_parameters": True}).exec_driver_sql(OF_BEFORE)
+        session.execute(text(ALERT))
+
+    assert migrate.main(["adopt", database_url]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said == [*adoption.GOES, "the database is at 0100"]
+    assert held(database) == before
+    with database.read() as session:
+        assert session.scalars(text("select kind from owner_alert")).all() == ["money_at_cost"]
+    assert migrate.differences(database_url) == []
+
+    assert migrate.main(["adopt", database_url]) == 0
+    assert capsys.readouterr().out == "nothing to do\nthe database is at 0100\n"
+    migrate.upgrade(database_url)
+    assert held(database) == before
+
+
+@pytest.mark.parametrize(
+    ("revision", "why"),
+    [
+        ("0069", "it is at 0069, of before 0.1.0: bring it to 0070 with the code of before 0.1.0"),
+        ("0001", "it is at 0001, of before 0.1.0: bring it to 0070 with the code of before 0.1.0"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [("adopt", "The database is not adopted"), ("upgrade", "The database is not upgraded")],
+)
+def test_a_database_at_an_older_migration__is_refused_and_told_what_to_do(
+    database: Database,
+    database_url: str,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    says: str,
+    revision: str,
+    why: str,
+) -> None:
+    set_revision(database, revision)
+    assert migrate.main([command, database_url]) == 1
+    assert capsys.readouterr().err.startswith(f"{says}: {why}")
+    assert migrate.current(database_url) == revision
+
+
+def test_an_upgrade_of_a_database_from_before__names_the_command_that_adopts(
+    database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_revision(database, "0070")
+    assert migrate.main(["upgrade", database_url]) == 1
+    assert "end its processes and run `mandate-wallet migrate adopt`" in capsys.readouterr().err
+
+
+def test_what_fails_halfway__leaves_the_database_as_it_was(
+    database: Database, database_url: str
+) -> None:
+    with database.write() as session:
+        session.execute(text("alter table job_run add column epoch bigint"))
+    set_revision(database, "0070")
+    with pytest.raises(Exception, match="task_claim"):
+        migrate.adopt(database_url)
+    assert migrate.current(database_url) == "0070"
+    with database.read() as session:
+        assert session.scalars(text("select epoch from job_run")).all() == []
