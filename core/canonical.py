@@ -88,13 +88,6 @@ def plain_json(value: Any) -> Any:
         raise _too_deep("$") from None
 
 
-def canonical_text(value: str) -> bytes:
-    """`canonical_json` of a text, at once when nothing in it needs escaping."""
-    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
-        return b'"' + value.encode() + b'"'
-    return canonical_json(value)
-
-
 def chain_hash(prev: bytes, body: bytes) -> bytes:
     """SHA-256 over the previous hash (32 bytes) followed by the canonical bytes of the new
     entry.

@@ -17,7 +17,7 @@ BY_NAME = {
     # settings and models of pydantic
     "settings_customise_sources", "model_post_init", "field_title_should_be_set",
     # SQLAlchemy's types and sessions, psycopg's dumpers
-    "process_result_value", "get_bind", "dump",
+    "process_bind_param", "process_result_value", "get_bind", "dump",
     # Starlette's routes and answers
     "get_route_handler", "handle", "simple_response",
     # Prometheus' collectors
