@@ -247,7 +247,7 @@ bench-keeper: build ### from a floor that is crossed to the stop that is mined
 	@$(PY) -m tests.bench.keeper
 
 bench-api: build ### reads, a paid read and a report beside a plain FastAPI application that sends the same statements, long ledgers, hostile callers; the last line has every figure
-	@$(PY) -m tests.bench.served
+	@$(PY) -m tests.bench.api
 
 bench-verify: build ### a record of 100,000 rows checked against the chain, and the anchors' tree of 100,000 heads
 	@$(PY) -m tests.bench.verify

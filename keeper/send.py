@@ -187,8 +187,13 @@ class Sender:
         failed: set[str] = set()
         refused: dict[int, str] = {}
         has_signed = False
-        for drafts in self._turns(wanted, after, known_now, void, refused):
-            signed = list(self._with_bytes(drafts, known_now, failed))
+        turns = [self._replacements(after, known_now, void)]  # what waits too long comes first
+        turns += [
+            self._first_attempts(group, known_now, refused)
+            for group in in_parts(wanted, SIGNED_A_TURN)
+        ]
+        for drafts in turns:
+            signed = list(self._with_bytes(list(drafts), known_now, failed))
             try:
                 after = self._committed(after, (), now, signed)
             except VoidRequestError as error:
@@ -207,19 +212,6 @@ class Sender:
         ]
         ends = [IntentMove(intent, IntentState.SUPERSEDED) for intent in late]
         return self._committed(after, ends, now), has_signed
-
-    def _turns(
-        self,
-        planned: Sequence[Intent],
-        live: Sequence[Intent],
-        known_now: Round,
-        void: Collection[int],
-        refused: dict[int, str],
-    ) -> Iterator[list[Drafted]]:
-        """What waits too long, and then what is planned."""
-        yield list(self._replacements(live, known_now, void))
-        for group in in_parts(planned, SIGNED_A_TURN):
-            yield list(self._first_attempts(group, known_now, refused))
 
     def _has_key(self, intent: Intent) -> bool:
         if intent.role not in self._addresses:

@@ -18,6 +18,9 @@ from typing import Any
 import httpx
 from web3.exceptions import Web3Exception
 
+from api.client import sign_typed_data
+from core.mandate.chain import calldata
+from core.mandate.venues import test_venue
 from scripts._ports import Ports
 from scripts._processes import run_until_ended
 from scripts.devstack import Stack, directory_from_environment
@@ -62,7 +65,7 @@ class Story:
         return (api or self.owner_api).get(f"/mandate-wallet/mandates/{self.id}")
 
     def usdc_of(self, holder: str) -> int:
-        return int(self.chain.usdc(self.at["usdc"]).functions.balanceOf(holder).call())
+        return self.chain.balance_of(holder, self.at["usdc"])
 
     def await_mandate(
         self, what: str, holds: Callable[[dict[str, Any]], bool], within_s: float = 15
@@ -188,11 +191,11 @@ def sign_and_fund(story: Story) -> None:
     story.owner_api.post(f"{path}/assign", {"agent_id": story.agent_id})
     terms = story.owner_api.get(f"{path}/terms")
     signed = story.owner_api.post(
-        f"{path}/sign", {"signature": story.owner.sign_typed_data(terms["typed_data"])}
+        f"{path}/sign", {"signature": sign_typed_data(story.owner.account, terms["typed_data"])}
     )["mandate"]
     expect("status after the signature", signed["status"], "signed")
     offered = story.owner_api.get(f"{path}/deploy-call", fund="authorization")
-    authorization = story.owner.sign_typed_data(offered["typed_data"])
+    authorization = sign_typed_data(story.owner.account, offered["typed_data"])
     call = story.owner_api.get(
         f"{path}/deploy-call", fund="authorization", authorization_signature=authorization
     )
@@ -287,7 +290,7 @@ def stray(story: Story) -> None:
 
 def fall(story: Story) -> None:
     """The price falls, the keeper calls the stop line, the vault measures itself and stops at the floor"""
-    fallen = story.operator.send(story.at["test_venue"], story.chain.set_price_data(850_000))
+    fallen = story.operator.send(story.at["test_venue"], test_venue.set_price(850_000))
     expect("the operator's new price", fallen["status"], 1)
     began = time.monotonic()
     read = story.await_mandate("the stop", lambda read: read["mandate"]["status"] == "stopped")
@@ -348,7 +351,7 @@ def leave(story: Story) -> None:
     call = story.owner_api.get(f"{path}/withdraw-call")
     attempts: list[str] = []
     for thief in (story.agent, story.keeper, story.stranger):
-        theft = story.chain.withdraw_data(story.at["usdc"], thief.address, 940_000_000)
+        theft = calldata.withdraw(story.at["usdc"], thief.address, 940_000_000)
         receipt = thief.send(story.vault, theft, gas=300_000)
         expect(f"withdrawal by {thief.address}", receipt["status"], 0)
         attempts.append(receipt["transactionHash"].to_0x_hex())

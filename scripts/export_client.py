@@ -43,7 +43,7 @@ _PATH_NAME = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ClientCall:
     """One operation of the document. `fields`: what it takes, whether in path, query or body;
     `answer`: the name of its shape, None where it is no JSON.
     """
@@ -61,7 +61,7 @@ class Call:
     idempotent: bool
 
 
-def calls_of(document: Mapping[str, Any]) -> list[Call]:
+def calls_of(document: Mapping[str, Any]) -> list[ClientCall]:
     return [
         _call_of(method, path, entry)
         for path, methods in document["paths"].items()
@@ -70,14 +70,14 @@ def calls_of(document: Mapping[str, Any]) -> list[Call]:
     ]
 
 
-def _call_of(method: str, path: str, entry: Mapping[str, Any]) -> Call:
+def _call_of(method: str, path: str, entry: Mapping[str, Any]) -> ClientCall:
     (area,) = entry["tags"]
     parameters = [one for one in entry["parameters"] if one["in"] != "header"]
     body = entry.get("requestBody", {"content": {JSON: {"schema": {}}}})["content"][JSON]["schema"]
     answered = next(entry["responses"][one] for one in DONE if one in entry["responses"])
     media = answered.get("content", {})
     schema = media.get(JSON, {}).get("schema", {})
-    return Call(
+    return ClientCall(
         area=area,
         name=entry["operationId"].removeprefix(f"{area}_"),
         method=method.upper(),
@@ -199,7 +199,7 @@ def _class(area: str) -> str:
     return "".join(part.title() for part in area.split("_"))
 
 
-def _area(area: str, calls: Sequence[Call]) -> str:
+def _area(area: str, calls: Sequence[ClientCall]) -> str:
     methods = "\n".join(_method(call) for call in calls)
     return (
         f"class {_class(area)}Calls(Calls):\n"
@@ -209,7 +209,7 @@ def _area(area: str, calls: Sequence[Call]) -> str:
     )
 
 
-def _method(call: Call) -> str:
+def _method(call: ClientCall) -> str:
     prefix = _class(call.area)
     answer = "FollowedEvents" if call.streams else f"{prefix}{call.answer}"
     if call.answer is None and not call.streams:
@@ -231,7 +231,7 @@ def _method(call: Call) -> str:
     )
 
 
-def _arguments(call: Call, prefix: str) -> tuple[list[str], list[str]]:
+def _arguments(call: ClientCall, prefix: str) -> tuple[list[str], list[str]]:
     """(arguments of the path, keyword arguments: those that must be given first)."""
     names = _PATH_NAME.findall(call.path)
     in_path = [f"{_safe(name)}: {type_of(call.fields[name], prefix)}" for name in names]
@@ -257,7 +257,7 @@ def _or_none(kind: str) -> str:
     return kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"
 
 
-def _sent(call: Call) -> str:
+def _sent(call: ClientCall) -> str:
     must = [name for name in call.fields if name in call.required]
     may = [name for name in call.fields if name not in call.required]
     body = "{" + ", ".join(f'"{name}": {_safe(name)}' for name in must) + "}"

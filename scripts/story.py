@@ -7,26 +7,16 @@ from typing import Any
 
 import httpx
 from eth_account import Account
-from eth_account.messages import encode_defunct, encode_typed_data
 from eth_typing import HexStr
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from web3 import HTTPProvider, Web3
-from web3.contract import Contract
 from web3.types import LogReceipt, TxParams, TxReceipt
 
-from core.mandate.chain import calldata
-from core.mandate.venues import test_venue
+from api.client import sign_text
+from core.selectors import selector_of
 
-BALANCE_OF = [
-    {
-        "type": "function",
-        "name": "balanceOf",
-        "stateMutability": "view",
-        "inputs": [{"name": "account", "type": "address"}],
-        "outputs": [{"name": "", "type": "uint256"}],
-    }
-]
+BALANCE_OF = selector_of("balanceOf(address)")
 
 
 class StepFailedError(Exception):
@@ -38,8 +28,10 @@ class Chain:
     web3: Web3
     id: int
 
-    def usdc(self, address: str) -> Contract:
-        return self.web3.eth.contract(to_checksum_address(address), abi=BALANCE_OF)
+    def balance_of(self, holder: str, token: str) -> int:
+        data = BALANCE_OF + holder.removeprefix("0x").rjust(64, "0")
+        answer = self.web3.eth.call({"to": to_checksum_address(token), "data": HexStr(data)})
+        return int.from_bytes(answer)
 
     def logs(self, address: str, event: str, from_block: int = 0) -> list[LogReceipt]:
         topic = "0x" + keccak(text=event).hex()
@@ -53,12 +45,6 @@ class Chain:
 
     def sender_of(self, tx_hash: Any) -> str:
         return str(self.web3.eth.get_transaction(tx_hash)["from"])
-
-    def set_price_data(self, price_e6: int) -> str:
-        return test_venue.set_price(price_e6)
-
-    def withdraw_data(self, token: str, to: str, amount: int) -> str:
-        return calldata.withdraw(token, to, amount)
 
     def cash_of(self, vault: str) -> dict[str, int]:
         """The signed sums of the vault's money events, read from the chain's logs alone.
@@ -94,22 +80,12 @@ def chain_of(rpc_url: str) -> Chain:
 
 
 class StoryWallet:
-    """A key that signs messages and terms, and sends transactions."""
+    """A key that sends transactions; api.client.signing signs with its account."""
 
     def __init__(self, chain: Chain, private_key: str) -> None:
         self.chain = chain
         self.account = Account.from_key(private_key)
         self.address = str(self.account.address)
-
-    def sign_message(self, message: str) -> str:
-        return str(self.account.sign_message(encode_defunct(text=message)).signature.to_0x_hex())
-
-    def sign_typed_data(self, typed_data: dict[str, Any]) -> str:
-        return str(
-            self.account.sign_message(
-                encode_typed_data(full_message=typed_data)
-            ).signature.to_0x_hex()
-        )
 
     def send(self, to: str, data: str, gas: int | None = None) -> TxReceipt:
         """Send and wait for the receipt.
@@ -169,7 +145,7 @@ class Api:
         nonce = self.post(
             "/auth/wallet/nonce", {"wallet_address": wallet.address, "purpose": purpose}
         )
-        signature = wallet.sign_message(nonce["message"])
+        signature = sign_text(wallet.account, nonce["message"])
         if purpose == "login":
             return self.post(path, {"message": nonce["message"], "signature": signature})
         return self.post(path, {"wallet_address": wallet.address, "signature": signature})

@@ -33,13 +33,10 @@ class PendingRevert:
     """A reverted call whose reason is not looked up yet. `at`: its block's time in unix seconds."""
 
     tx_hash: str
-    tx_index: int
     block_hash: str
     parent_hash: str
     number: int
     at: int
-    sender: str
-    vault: str
     mandate_id: int | None
 
 

@@ -42,8 +42,6 @@ class RemoteSignerError(RpcError):
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"the remote signer of {address} {why}")
-        self.address = address
-        self.why = why
 
 
 class RemoteSigner:

@@ -30,6 +30,12 @@ GOES = {
             'agent_recovered'
         ));
     """,
+    "listing_state.source: recorded answers are no source of their own any more": """
+        update listing_state set source = 'live' where source = 'replay';
+        alter table listing_state drop constraint ck_listing_state_source;
+        alter table listing_state add constraint ck_listing_state_source
+            check (source in ('live', 'simulated'));
+    """,
 }
 
 

@@ -136,10 +136,14 @@ def _watched_rows(
     in_grace = func.coalesce(
         and_(terms.ends_at <= bindparam("now"), terms.ends_at > bindparam("grace_since")), false()
     )
+    is_at_work: ColumnElement[bool] = false()
+    if terms is Mandate:
+        is_at_work = Mandate.status == Status.WORKING
     ended = exists().where(
         KeeperEnded.chain_id == Vault.chain_id,
         KeeperEnded.vault == Vault.address,
         or_(KeeperEnded.status == Status.SETTLED, ~in_grace),
+        ~is_at_work,
     )
     orphaned = exists().where(
         ChainBlock.chain_id == Vault.chain_id,
@@ -147,7 +151,6 @@ def _watched_rows(
         ChainBlock.canonical.is_(False),
     )
     sent, written = _last_sent(), _last_written()
-    is_at_work: ColumnElement[bool] = false()
     lacks_mark: ColumnElement[Any] = null()
     recorded_end: ColumnElement[Any] = null()
     columns = tuple(getattr(terms, name) for name in SIGNED)
@@ -157,7 +160,6 @@ def _watched_rows(
             join(Vault, ReplacedTerms, of_them), Mandate, Mandate.id == ReplacedTerms.mandate_id
         )
     else:
-        is_at_work = Mandate.status == Status.WORKING
         lacks_mark, recorded_end = _lacks_mark(sent), _recorded_end()
         old = _terms_before()
         columns = tuple(func.coalesce(old.c[name], getattr(Mandate, name)) for name in SIGNED)
@@ -171,7 +173,7 @@ def _watched_rows(
         .select_from(issued)
         .join(sent, true(), isouter=True)
         .join(written, true(), isouter=True)
-        .where(Vault.chain_id == chain_id, or_(~ended, is_at_work), ~orphaned)
+        .where(Vault.chain_id == chain_id, ~ended, ~orphaned)
         .order_by(Vault.created_number, Vault.address)
     )
 

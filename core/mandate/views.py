@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from eth_utils.address import to_checksum_address
 from sqlalchemy import BigInteger, and_, func, select, true
 from sqlalchemy.orm import Session
 
@@ -83,13 +82,10 @@ def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int |
 def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | None) -> PendingRevert:
     return PendingRevert(
         tx_hash=hex_of(row.tx_hash),
-        tx_index=row.tx_index,
         block_hash=hex_of(row.block_hash),
         parent_hash=hex_of(parent_hash),
         number=row.number,
         at=ts,
-        sender=to_checksum_address(row.sender),
-        vault=to_checksum_address(row.vault),
         mandate_id=mandate_id,
     )
 

@@ -128,12 +128,6 @@ def coins_deliverable(
         .group_by(MarketAssetState.asset_id)
     )
     return {
-        row.token: _deliverable(row.networks, row.there, row.is_open)
+        row.token: row.is_open if row.there else False if row.networks else None
         for row in session.execute(query)
     }
-
-
-def _deliverable(networks: int, there: int, is_open: bool | None) -> bool | None:
-    if networks == 0:
-        return None
-    return is_open if there else False

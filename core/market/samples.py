@@ -81,16 +81,25 @@ def write(session: WriteSession, batch: SampleBatch, now: datetime) -> int:
     count = copy_samples(session, batch)
     if count:
         minute = datetime.fromtimestamp(int(batch.minutes_us[0]) // 1_000_000, UTC)
-        show(session, batch.listing_ids.tolist(), minute, now)
+        has_faults = any(one is not None for one in batch.faults)
+        show(session, batch.listing_ids.tolist(), minute, now, has_faults=has_faults)
     return count
 
 
-def show(session: WriteSession, ids: Sequence[int], minute: datetime, now: datetime) -> None:
+def show(
+    session: WriteSession,
+    ids: Sequence[int],
+    minute: datetime,
+    now: datetime,
+    *,
+    has_faults: bool = False,
+) -> None:
     """What the samples of this minute say, of those of the listings that have one."""
     session.execute(_BY_KEY)
     named = {"ids": ids, "minute": minute, "now": states.take_turn(session, now)}
     session.execute(_SHOW, named)
-    session.execute(_FAULTS, named)
+    if has_faults:
+        session.execute(_FAULTS, named)
 
 
 def copy_samples(session: WriteSession, batch: SampleBatch) -> int:

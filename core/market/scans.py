@@ -1,7 +1,7 @@
 """What the scanner says of itself and of its venues. Nothing here commits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -108,15 +108,6 @@ def troubled(session: Session) -> list[VenueLine]:
 
 
 def venues(session: Session) -> list[VenueLine]:
-    columns = (
-        MarketVenueState.exchange,
-        MarketVenueState.source,
-        MarketVenueState.state,
-        MarketVenueState.reason,
-        MarketVenueState.since,
-        MarketVenueState.lag_s,
-        MarketVenueState.listings,
-        MarketVenueState.updated_at,
-    )
+    columns = (getattr(MarketVenueState, one.name) for one in fields(VenueLine))
     rows = session.execute(select(*columns).order_by(MarketVenueState.exchange))
     return [VenueLine(*row) for row in rows]

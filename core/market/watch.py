@@ -93,26 +93,38 @@ def facts(
     closed = {row.exchange: row.n for row in seen.closed}
     supply = {row.asset_id: row.change for row in seen.supply}
     foreign = _foreign(graph, declared)
-    return [
-        (
-            one,
-            _facts(
-                seen.rows.get(one.listing_id),
-                known.get(one.listing_id),
-                seen.depths.get(one.listing_id),
-                _transfers(graph.statuses.get(one.coin, ()), seen.since, now),
-                frozenset(declared.get((one.coin.exchange, one.asset_id), ())),
-                _Beside(
-                    graph,
-                    one,
-                    supply.get(one.asset_id),
-                    closed.get(one.coin.exchange, 0),
-                    foreign.get(one.coin, ()),
-                ),
-            ),
+    found = list[tuple[ListedCoin, WarningFacts]]()
+    for one in graph.coins:
+        state, usual = seen.rows.get(one.listing_id), known.get(one.listing_id)
+        depth, exchange = seen.depths.get(one.listing_id), one.coin.exchange
+        moves = _transfers(graph.statuses.get(one.coin, ()), seen.since, now)
+        kinds = declared.get((exchange, one.asset_id), {})
+        ticker = graph.identities.tickers.get(one.token)
+        is_old = state is not None and (state.in_hours or 0) >= 24
+        of = WarningFacts(
+            deposit_closed_s=moves.deposit_closed_s,
+            withdraw_closed_s=moves.withdraw_closed_s,
+            closed_scans=moves.scans,
+            depth_highest_1h_usd=None if depth is None else depth.high_usd,
+            depth_lowest_1h_usd=None if depth is None else depth.low_usd,
+            depth_median_7d_usd=None if usual is None else usual.depth_7d_usd,
+            spread_bps=None if state is None else state.spread_bps,
+            spread_p95_7d_bps=None if usual is None else usual.spread_p95_7d_bps,
+            letters_down_24h=_down(state),
+            volume_30d_mean_usd=state.in_volume_30d_usd if state is not None and is_old else None,
+            price=None if state is None else state.price_usd,
+            price_first_7d=None if usual is None else usual.price_first_7d_usd,
+            identity=None if ticker is None else ticker.verdict,
+            supply_change_24h=supply.get(one.asset_id),
+            has_st_tag=None if state is None else state.has_st_tag,
+            has_caution=None if state is None else state.has_caution,
+            is_delisting_declared=OutcomeKind.DELIST in kinds,
+            is_suspension_declared=OutcomeKind.SUSPEND in kinds,
+            foreign_outcomes=foreign.get(one.coin, ()),
+            venue_bases_closed=closed.get(exchange, 0) if moves.is_closed else 0,
         )
-        for one in graph.coins
-    ]
+        found.append((one, of))
+    return found
 
 
 def changes(
@@ -155,17 +167,6 @@ def new_warning(coin: ListedCoin, change: rules.WarningChange) -> NewWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
-    """What is known of a coin beside its book."""
-
-    graph: CoinGraph
-    coin: ListedCoin
-    supply_change: float | None
-    bases_closed: int
-    foreign: tuple[ForeignOutcome, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Transfers:
     """How long closed on every chain; 0: open on one; None: unknown."""
 
@@ -176,40 +177,6 @@ class _Transfers:
     @property
     def is_closed(self) -> bool:
         return bool(self.deposit_closed_s) or bool(self.withdraw_closed_s)
-
-
-def _facts(
-    row: Row[Any] | None,
-    known: UsualFigures | None,
-    depth: Row[Any] | None,
-    moves: _Transfers,
-    kinds: frozenset[OutcomeKind],
-    beside: _Beside,
-) -> WarningFacts:
-    ticker = beside.graph.identities.tickers.get(beside.coin.token)
-    is_old = row is not None and (row.in_hours or 0) >= 24
-    return WarningFacts(
-        deposit_closed_s=moves.deposit_closed_s,
-        withdraw_closed_s=moves.withdraw_closed_s,
-        closed_scans=moves.scans,
-        depth_highest_1h_usd=None if depth is None else depth.high_usd,
-        depth_lowest_1h_usd=None if depth is None else depth.low_usd,
-        depth_median_7d_usd=None if known is None else known.depth_7d_usd,
-        spread_bps=None if row is None else row.spread_bps,
-        spread_p95_7d_bps=None if known is None else known.spread_p95_7d_bps,
-        letters_down_24h=_down(row),
-        volume_30d_mean_usd=row.in_volume_30d_usd if row is not None and is_old else None,
-        price=None if row is None else row.price_usd,
-        price_first_7d=None if known is None else known.price_first_7d_usd,
-        identity=None if ticker is None else ticker.verdict,
-        supply_change_24h=beside.supply_change,
-        has_st_tag=None if row is None else row.has_st_tag,
-        has_caution=None if row is None else row.has_caution,
-        is_delisting_declared=OutcomeKind.DELIST in kinds,
-        is_suspension_declared=OutcomeKind.SUSPEND in kinds,
-        foreign_outcomes=beside.foreign,
-        venue_bases_closed=beside.bases_closed if moves.is_closed else 0,
-    )
 
 
 def _down(row: Row[Any] | None) -> int | None:

@@ -140,9 +140,9 @@ class CcxtVenue:
 
     async def networks(self) -> Parsed[NetworkStatus] | None:
         wanted = self._quirks.networks
-        if wanted is None or (wanted.call.needs_key and self._keys is None):
+        if wanted is None or (wanted.needs_key and self._keys is None):
             return None
-        rows = await self._raw(wanted.call)
+        rows = await self._raw(wanted)
         answer = await self._lists.read(
             lambda: parsed(
                 rows,
@@ -197,7 +197,7 @@ class CcxtVenue:
         values: dict[str, VenueNotice] = {}
         faults: list[VenueFault] = []
         for wanted in self._quirks.notices:
-            rows = await self._raw(wanted.call)
+            rows = await self._raw(wanted)
             answer = parsed(rows, of_rows(wanted.read), about_row)
             faults += answer.faults
             for read in answer.values:

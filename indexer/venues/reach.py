@@ -26,10 +26,10 @@ def within_reach(text: str, answer: Any) -> Any:
         return answer
     if _is_far(answer):
         return None
-    open_ones: list[Any] = [answer]
+    open_ones: list[Any] = [answer] if isinstance(answer, dict | list) else []
     while open_ones:
         one = open_ones.pop()
-        pairs = one.items() if isinstance(one, dict) else enumerate(one) if _is_list(one) else ()
+        pairs = one.items() if isinstance(one, dict) else enumerate(one)
         for place, value in pairs:
             if isinstance(value, dict | list):
                 open_ones.append(value)
@@ -48,10 +48,6 @@ def _is_suspect(text: str) -> bool:
             return True
         begins = ends
     return False
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _is_far(value: object) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from core.market.copying import unix_us
 from core.market.facts import Book
+from core.market.queries import KnownListing
 from core.market.rules.book import FAULTS, grid_of, judge_many, judge_time, measure_many
 from core.market.samples import SampleBatch
 
@@ -52,18 +53,6 @@ def rates_of(exchange: str, pairs: Iterable[PricedPair]) -> Mapping[str, QuoteRa
 
 
 @dataclass(frozen=True, slots=True)
-class ScannedListing:
-    """What is known of a listing beside its book."""
-
-    listing_id: int
-    asset_id: int
-    native_base: str
-    base: str
-    quote: str
-    status: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class LastBook:
     """The book before: its time, and what its levels were."""
 
@@ -88,7 +77,7 @@ class BesideBooks:
 
 def measured(
     books: Sequence[Book],
-    listings: Mapping[str, ScannedListing],
+    listings: Mapping[str, KnownListing],
     beside: BesideBooks,
     every_s: Mapping[str, int],
     last: Mapping[str, LastBook],

@@ -17,17 +17,17 @@ from typing import Final
 from core.market.facts import Book, MarketStatus
 from core.market.gaps import SeenGap, SeenSpread
 from core.market.identity import CoinGraph
+from core.market.queries import KnownListing
 from core.market.rules.arbitrage import ArbPair, ArbSide, is_fresh, pair, snapshot
 from core.market.rules.identity import Coin, IdentityVerdict
 from core.market.rules.transfer import TransferGate, gate
-from indexer.venues.scan_books import ScannedListing
 
 LEVELS: Final = 25  # per side: 10,000 dollars reach no deeper where there is a gap worth taking
 
 
 @dataclass(frozen=True, slots=True)
 class HeldBook:
-    listing: ScannedListing
+    listing: KnownListing
     side: ArbSide
 
 
@@ -42,7 +42,7 @@ class GapScan:
 
     def hold(
         self,
-        listing: ScannedListing,
+        listing: KnownListing,
         book: Book,
         rate: float,
         fx_source: str,

@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from core.market.facts import Book, ListedMarket, NetworkStatus, Ticker
+from core.market.queries import KnownListing
 from core.market.rules.transfer import any_open
 from core.market.scans import ScannedMinute, VenueHealth, VenueReport
 from indexer.venues import scan_books
@@ -31,7 +32,6 @@ from indexer.venues.scan_books import (
     BesideBooks,
     LastBook,
     PricedPair,
-    ScannedListing,
     rates_of,
 )
 from indexer.venues.scan_plan import CallPace, DueBooks, due
@@ -76,13 +76,13 @@ class VenueScan:
         store: ScannerStore,
         now: Callable[[], datetime],
         targets: Callable[[], Collection[int]],
-        on_book: Callable[[ScannedListing, Book, float, str, float | None], None] = lambda *_: None,
+        on_book: Callable[[KnownListing, Book, float, str, float | None], None] = lambda *_: None,
         on_look: Callable[[BurstLook], None] = lambda _: None,
     ) -> None:
         self.venue, self.exchange = venue, venue.exchange
         self._store, self._now, self._targets, self._on_book = store, now, targets, on_book
         self._on_look = on_look
-        self._listings: Mapping[str, ScannedListing] = {}
+        self._listings: Mapping[str, KnownListing] = {}
         self._networks: Mapping[str, tuple[bool | None, bool | None]] = {}
         self._last: dict[str, LastBook] = {}
         self._asked: dict[str, datetime] = {}
@@ -168,6 +168,7 @@ class VenueScan:
             if self._listings[name].listing_id not in (done or frozenset())
         ]
         size = self.venue.capabilities.books_a_call
+        levels = min(LEVELS, self.venue.capabilities.max_book_levels)
         calls = deque(tuple(names[first : first + size]) for first in range(0, len(names), size))
         pace_s = 60 / max(self.venue.capabilities.books_per_minute, 1)
         turn = CallPace(pace_s)
@@ -178,18 +179,12 @@ class VenueScan:
             while calls and self._now() < ends:
                 call = calls.popleft()
                 await turn.take(len(call))
-                found = await self._asked_for("books", self._books_of(call), state)
+                found = await self._asked_for("books", self.venue.books(call, levels), state)
                 if found is not None:
                     await sink.take(found)
 
         await asyncio.gather(*(work() for _ in range(WORKERS)))
         await sink.flush()
-
-    async def _books_of(self, names: tuple[str, ...]) -> Parsed[Book]:
-        levels = min(LEVELS, self.venue.capabilities.max_book_levels)
-        if len(names) == 1:
-            return Parsed((await self.venue.book(names[0], levels),))
-        return await self.venue.books(names, levels)
 
     async def write_books(self, books: Sequence[Book], state: _Minute, beside: BesideBooks) -> None:
         """Judge, measure and write these; once each, of listings that are known."""

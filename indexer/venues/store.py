@@ -27,6 +27,7 @@ from core.market.bursts import UsualMinute
 from core.market.facts import DataSource, ListedMarket, NetworkStatus, VenueNotice
 from core.market.identity import CoinGraph
 from core.market.onchain import CoinFigures
+from core.market.queries import KnownListing
 from core.market.rules.research import BurstSample, BurstSummary
 from core.market.samples import SampleBatch
 from core.market.scans import ScannedMinute, VenueReport
@@ -34,7 +35,6 @@ from core.targets import queries as targets
 from core.targets import views
 from core.targets.rules import TargetLimits
 from core.times import start_of_day
-from indexer.venues.scan_books import ScannedListing
 
 TROUBLE: Final = (SQLAlchemyError, psycopg.Error)
 """The errors of a database that may be back in the next minute."""
@@ -75,15 +75,11 @@ class ScannerStore:
             self.fence(session)
             outcomes.learn_notices(session, notices, now)
 
-    def listings(self, exchange: str) -> Mapping[str, ScannedListing]:
+    def listings(self, exchange: str) -> Mapping[str, KnownListing]:
         """By native id."""
         with self.database.read() as session:
-            return {
-                one.native_id: ScannedListing(
-                    one.listing_id, one.asset_id, one.native_base, one.base, one.quote, one.status
-                )
-                for one in queries.known_listings(session, exchange)
-            }
+            known = queries.known_listings(session, exchange)
+        return {one.native_id: one for one in known}
 
     def sampled_in(self, minute: datetime, ids: Sequence[int]) -> frozenset[int]:
         with self.database.read() as session:

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
+from api.catalogue import catalogue
+from core.settings import Settings
 from scripts.devstack import NICE
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 IMAGE = (ROOT / "Containerfile").read_text()
+PROXY = (ROOT / "docs" / "operations" / "haproxy.cfg").read_text()
 UNITS = sorted((ROOT / "docs" / "operations" / "systemd").glob("*.service"))
 PROCESSES = ("api", "indexer", "keeper", "scanner", "worker")
 WITH_KEYS = ("api", "keeper")
@@ -102,6 +105,32 @@ def test_only_the_proxy_is_reached_from_outside__and_the_api_believes_it_alone()
     assert places == {"api:8000", "api-2:8000"}
     mounted = [one["source"] for one in services["proxy"]["volumes"]]
     assert [(ROOT / one).exists() for one in mounted] == [True]
+
+
+def test_what_compose_sets__is_read_by_what_it_starts() -> None:
+    """A name that nothing reads would be left as it is, in silence."""
+    settings = {name.upper() for name in Settings.model_fields}
+    for name in PROCESSES:
+        assert COMPOSE["services"][name]["environment"].keys() <= settings, name
+    of_proxy = set(re.findall(r'"\$\{?([A-Z_0-9]+)|defined\(([A-Z_]+)\)', PROXY))
+    read = {one for pair in of_proxy for one in pair if one}
+    assert read == {"API_1", "API_2", "CERTIFICATE", "LISTEN", "RUN_AS"}
+    assert COMPOSE["services"]["proxy"]["environment"].keys() <= read
+
+
+def test_the_proxy__asks_a_route_that_there_is_whether_a_process_lives() -> None:
+    (asked,) = re.findall(r"httpchk (GET) (\S+)", PROXY)
+    assert asked in {(one.method, one.path) for one in catalogue().operations}
+
+
+def test_the_image__sets_what_is_read_and_serves_at_the_port_that_the_proxy_calls() -> None:
+    (variables,) = re.findall(r"^ENV (.*)$", IMAGE, re.MULTILINE)
+    names = {one.partition("=")[0] for one in variables.split()}
+    of_python = {"MALLOC_ARENA_MAX", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+    assert names - of_python <= {name.upper() for name in Settings.model_fields}
+    (port,) = re.findall(r"^EXPOSE (\d+)$", IMAGE, re.MULTILINE)
+    assert int(port) == Settings.model_fields["port"].default
+    assert COMPOSE["services"]["proxy"]["environment"]["API_1"] == f"api:{port}"
 
 
 @pytest.mark.parametrize("file", UNITS, ids=lambda file: str(file.stem))

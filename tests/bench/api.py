@@ -1,4 +1,5 @@
-"""What the API costs beside a plain application: `python -m tests.bench.api`, a part of `make bench-api`.
+"""`make bench-api`: what the API costs beside a plain application, reads of long ledgers (long_ledgers.py), and
+what a hostile caller costs the others (hostile.py).
 
     keyed     an agent lists its mandates, with a key
     metered   an agent reads a page that costs a credit
@@ -26,6 +27,7 @@ import httpx
 
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
+from tests.bench import hostile, long_ledgers
 from tests.bench.load import load, request
 from tests.bench.mandates import Added, add_mandates
 from tests.bench.place import (
@@ -211,4 +213,4 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure()))
+    print(json.dumps(measure() | long_ledgers.measure() | hostile.measure()))

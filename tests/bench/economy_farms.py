@@ -280,7 +280,7 @@ def report() -> dict[str, Any]:
                 stood = Past.STANDING if past is Past.STANDING else Past.FRESH
                 unit = figures[f"honest_{kind}_{stood}"]
                 ratio = None if unit <= 0 else Decimal(held.net) / crew.groups / unit
-                figures[f"farm_{name}{suffix}_ratio"] = ratio and _rounded(ratio)
+                figures[f"farm_{name}{suffix}_ratio"] = None if ratio is None else _rounded(ratio)
                 figures[f"farm_{name}{suffix}_net"] = held.net
                 print(f"farm_{name}{suffix}: {held}, {crew.groups} groups, unit {unit}", flush=True)
     return figures

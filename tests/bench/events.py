@@ -1,7 +1,7 @@
 """What those who follow a mandate cost: `make bench-events`. The last line is one JSON object.
 
     product   1,000 streams of the real process, on 1,000 mandates of one owner and on one mandate
-    plain     1,000 streams of a Starlette answer that sleeps, under plain uvicorn: the bound
+    plain     1,000 streams of an answer that sleeps, under plain uvicorn (twin.py): the bound
 
 Of both: memory (proportional set size) and threads before and with all streams open, and CPU while nothing happens. Of
 the product: from a commit to the last of those who follow that mandate. Figures are shown, not judged.
@@ -20,8 +20,6 @@ import psutil
 
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
-from scripts._ports import free_port
-from tests.bench import asleep
 from tests.bench.load import request
 from tests.bench.mandates import add_mandates, note, owner_session
 from tests.bench.place import (
@@ -30,7 +28,7 @@ from tests.bench.place import (
     cpu_s,
     product,
     pss_mb,
-    running,
+    twin,
     url_of,
 )
 
@@ -109,14 +107,12 @@ async def told_ms(database: Database, mandate_id: int, listeners: Listeners) -> 
     return times
 
 
-async def _of_plain() -> dict[str, float]:
-    port = free_port()
-    with running(port, {}, "tests.bench.asleep", str(port)) as process:
-        listeners = Listeners(port, {})
-        try:
-            return await cost_of(process.pid, listeners, [asleep.PATH] * STREAMS)
-        finally:
-            await listeners.close()
+async def _of_plain(port: int, pid: int) -> dict[str, float]:
+    listeners = Listeners(port, {})
+    try:
+        return await cost_of(pid, listeners, ["/asleep"] * STREAMS)
+    finally:
+        await listeners.close()
 
 
 async def _of_product(database: Database, where: Place) -> dict[str, Any]:
@@ -145,9 +141,13 @@ def measure() -> dict[str, Any]:
     files = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     settings = {"EVENT_STREAMS": str(2 * STREAMS), "EVENT_STREAMS_PER_CALLER": str(STREAMS)}
-    with a_database() as database, product(url_of(database), settings) as where:
+    with (
+        a_database() as database,
+        product(url_of(database), settings) as where,
+        twin(url_of(database)) as plain,
+    ):
         figures = {
-            "plain": asyncio.run(_of_plain()),
+            "plain": asyncio.run(_of_plain(*plain)),
             "product": asyncio.run(_of_product(database, where)),
         }
     for name, found in figures.items():

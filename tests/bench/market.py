@@ -36,15 +36,17 @@ from sqlalchemy import text
 
 from core.db.engine import Bounds, Database, driver_of
 from core.db.leadership import Leadership
+from core.db.metadata import import_tables
 from core.market import copying, parts, samples, statistics
 from core.market.facts import Book, DataSource
+from core.market.queries import KnownListing
 from core.market.tables import MarketSample
 from core.subscriptions.tables import Subscription
 from core.targets.queries import add_target
 from core.watchdog import Watchdog
 from indexer.venues import chosen, scan_books
 from indexer.venues.port import MarketVenue
-from indexer.venues.scan_books import BesideBooks, QuoteRate, ScannedListing
+from indexer.venues.scan_books import BesideBooks, QuoteRate
 from indexer.venues.scan_venue import BUFFER_ROWS
 from indexer.venues.scanner import Scanner
 from indexer.venues.sim.venue import SimVenue
@@ -105,7 +107,7 @@ async def books(database: Database, minute: datetime) -> tuple[float, list[sampl
     with database.write() as session:
         parts.ensure_ahead(session, now_utc())
     store, of = ScannerStore(database, lambda session: None), world()
-    listings = dict[str, dict[str, ScannedListing]]()
+    listings = dict[str, dict[str, KnownListing]]()
     for venue in venues_of(of):
         told = (await venue.markets()).values
         store.learn_markets(venue.exchange, told, DataSource.SIMULATED, now_utc())
@@ -131,7 +133,7 @@ async def _answers(venue: MarketVenue, names: Sequence[str]) -> list[list[Book]]
 
 
 def _measured(
-    found: Sequence[Book], listings: dict[str, ScannedListing], minute: datetime
+    found: Sequence[Book], listings: dict[str, KnownListing], minute: datetime
 ) -> samples.SampleBatch:
     rates = {one.quote: QuoteRate(1.0, "par") for one in listings.values()}
     return scan_books.measured(found, listings, BesideBooks(rates, {}, {}), {}, {}, minute)
@@ -320,6 +322,7 @@ def main() -> None:
     minutes = int(os.environ.get("MINUTES", "5"))
     minute = now_utc().replace(second=0, microsecond=0) - timedelta(minutes=30)
     found = dict[str, Any]()
+    import_tables()
     with place() as where:
         database = Database(  # as the scanner's
             where.database_url, bounds=Bounds(pool_size=10, trust_s=5), synchronous_commit=False

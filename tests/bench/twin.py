@@ -1,5 +1,6 @@
 """The bound of `make bench-api`: three calls of the product as whoever follows FastAPI's and SQLAlchemy's
-own pages would write them, on the same database. Beside them the bare SELECTs that other benches use.
+own pages would write them, on the same database. Beside them the bare SELECTs and the stream that are other
+benches' bounds.
 
     GET  /mandate-wallet/mandates                  credential and count, then mandates, heads, held ledgers
     GET  /playbooks/{pb}/{path}                    credential and count, then the charge
@@ -15,16 +16,17 @@ Laws
 python -m tests.bench.twin PORT
 """
 
+import asyncio
 import os
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import uvicorn
 from fastapi import Depends, FastAPI, Header, HTTPException, Path, Query, Response
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, JsonValue, PlainSerializer
 from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
@@ -324,7 +326,7 @@ def report(
     )
 
 
-# Bare SELECTs
+# Bounds of other benches
 
 
 @app.get("/bare")
@@ -342,6 +344,19 @@ def bare_hall(db: Reading) -> list[dict[str, Any]]:
         .limit(HALL_ROWS)
     )
     return [dict(row._mapping) for row in db.execute(query)]
+
+
+@app.get("/asleep")
+async def asleep() -> StreamingResponse:
+    """A stream that says nothing but that it is there."""
+    return StreamingResponse(_heartbeats(), media_type="text/event-stream")
+
+
+async def _heartbeats() -> AsyncIterator[bytes]:
+    yield b"retry: 3000\nid: 0\n\n"
+    while True:
+        await asyncio.sleep(15)
+        yield b": heartbeat\n\n"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from core.mandate.chain.calldata import VaultCall, execute_batch
 from core.mandate.queries import find_mandate
 from core.mandate.venues import test_venue
 from tests.bench.place import a_database, url_of
-from tests.bench.workload import FINAL_AFTER
+from tests.bench.workload import FINAL_AFTER, send
 from tests.integration.chain_fixtures import ROOT, USDC, deploy_contracts, start_anvil
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.personas import AGENT
@@ -35,7 +35,6 @@ from tests.personas import AGENT
 ROWS = 100_000
 BATCH = 100  # actions in one transaction
 SPENT = 1_000  # base units an action
-GAS = 25_000_000
 WITHIN_S = 600
 MOST_S, MOST_MB = 20, 300  # what 100,000 rows may cost
 # the command, which tells its own peak at its end: ru_maxrss of a child begins with its parent's
@@ -76,17 +75,7 @@ def work(follower: Follower, rows: int) -> Issued:
     )
     while left > 0:
         count = min(BATCH, left)
-        transaction = {
-            "from": AGENT.address,
-            "to": vault,
-            "data": execute_batch([call] * count),
-            "gas": hex(GAS),
-        }
-        tx_hash = chain.rpc.call("eth_sendTransaction", [transaction])
-        receipt = chain.reader.receipt(tx_hash)
-        while receipt is None:
-            receipt = chain.reader.receipt(tx_hash)
-        assert receipt.status == 1, "a batch reverted"
+        send(chain, AGENT.address, vault, execute_batch([call] * count))
         left -= count
     chain.anvil.mine(FINAL_AFTER + 1)
     while follower.tip.cursor.hash != follower.head_hash:

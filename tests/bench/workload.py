@@ -14,12 +14,13 @@ from eth_utils.crypto import keccak
 from core.chain.abi import call_by_signature
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import test_venue
+from tests.bench.mandates import public_id
+from tests.bench.place import CENT
 from tests.integration.chain_fixtures import DeployedChain
 from tests.personas import DEPLOYER
 
 WALLETS = 500
 FINAL_AFTER = 64  # anvil's distance from the newest block to the finalized one
-CENT = 10_000
 GAS = 25_000_000
 WORK = "work(address[],(address,uint256,bytes),address[],uint256)"
 
@@ -59,11 +60,13 @@ def wallet_addresses() -> tuple[str, ...]:
     )
 
 
-def public_ids(count: int) -> tuple[str, ...]:
-    letters = "abcdefghijklmnopqrstuvwxyz234567"
-    return tuple(
-        "m_benchaaa" + letters[index // 32] + letters[index % 32] for index in range(count)
-    )
+def send(chain: DeployedChain, sender: str, to: str, data: str) -> None:
+    """Errors: AssertionError for one that reverts."""
+    transaction = {"from": sender, "to": to, "data": data, "gas": hex(GAS)}
+    tx_hash = chain.rpc.call("eth_sendTransaction", [transaction])
+    while (receipt := chain.reader.receipt(tx_hash)) is None:
+        pass
+    assert receipt.status == 1, "a transaction of the workload reverted"
 
 
 class Generator:
@@ -75,7 +78,7 @@ class Generator:
         self.swarm = chain.deploy("Swarm", chain.contracts["usdc"])
         chain.mint(self.swarm, size.transfers * CENT)
         self.terms = tuple(
-            chain.terms(public_id, agent=self.swarm) for public_id in public_ids(size.vaults)
+            chain.terms(public_id(number), agent=self.swarm) for number in range(size.vaults)
         )
 
     def run(self) -> Workload:
@@ -83,7 +86,7 @@ class Generator:
         vaults = tuple(self.chain.create_vault(terms) for terms in self.terms)
         wallets = wallet_addresses()
         for data in self._works(vaults, wallets, self.size.blocks - 2 * len(vaults)):
-            self._send(data)
+            send(self.chain, DEPLOYER.address, self.swarm, data)
         header = self.chain.reader.header()
         assert header is not None
         self.chain.anvil.mine(FINAL_AFTER + 1)
@@ -109,11 +112,3 @@ class Generator:
             CENT,
         ]
         return call_by_signature(WORK, arguments)
-
-    def _send(self, data: str) -> None:
-        transaction = {"from": DEPLOYER.address, "to": self.swarm, "data": data, "gas": hex(GAS)}
-        tx_hash = self.chain.rpc.call("eth_sendTransaction", [transaction])
-        receipt = self.chain.reader.receipt(tx_hash)
-        while receipt is None:
-            receipt = self.chain.reader.receipt(tx_hash)
-        assert receipt.status == 1, "the workload's transaction reverted"

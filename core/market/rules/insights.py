@@ -100,7 +100,11 @@ def drains(exchange: str, closed: Sequence[ClosedCoin]) -> tuple[InsightCard, ..
     """
     if len(closed) >= RISK_TOKENS:
         return (_risk(exchange, closed),)
-    return tuple(_drain(exchange, one) for one in closed if _is_drained(one))
+    return tuple(
+        _drain(exchange, one)
+        for one in closed
+        if one.is_still_closed and one.depth_share is not None and one.depth_share <= DRAINED_SHARE
+    )
 
 
 def maker_sign(usual: MakerUsual | None, looks: Sequence[MakerLook]) -> InsightKind | None:
@@ -160,11 +164,6 @@ def one_chain(chains: Collection[frozenset[str]]) -> str | None:
     share = {chain: sum(chain in of for of in chains) / len(chains) for chain in every}
     best = max(every, key=lambda chain: share[chain], default=None)
     return best if best is not None and share[best] >= ONE_CHAIN_SHARE else None
-
-
-def _is_drained(one: ClosedCoin) -> bool:
-    share = one.depth_share
-    return one.is_still_closed and share is not None and share <= DRAINED_SHARE
 
 
 def _drain(exchange: str, one: ClosedCoin) -> InsightCard:

@@ -40,14 +40,11 @@ def hours_of(buckets: int) -> int:
 
 def series_of(rows: Iterable[Any], hours: int) -> list[SeriesFigures]:
     """`rows`: two-hour figures in the order of time."""
+    whole_s = hours * 3600
     return [
-        _point(at, list(some))
-        for at, some in groupby(rows, key=lambda row: _begin(row.bucket, hours))
+        _point(datetime.fromtimestamp(number * whole_s, UTC), list(some))
+        for number, some in groupby(rows, key=lambda row: int(row.bucket.timestamp()) // whole_s)
     ]
-
-
-def _begin(at: datetime, hours: int) -> datetime:
-    return datetime.fromtimestamp(int(at.timestamp()) // (hours * 3600) * hours * 3600, UTC)
 
 
 def _point(at: datetime, rows: Sequence[Any]) -> SeriesFigures:

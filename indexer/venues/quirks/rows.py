@@ -90,7 +90,7 @@ class RawCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkCall:
+class NetworkCall(RawCall):
     """Where the rows of currencies have what.
 
     `chains`: the list of a currency's networks, of which `or_itself` says that a row without one is
@@ -100,7 +100,6 @@ class NetworkCall:
     `state`: one field for both, with its words.
     """
 
-    call: RawCall
     coin: str
     chains: str | None = None
     or_itself: bool = False
@@ -153,9 +152,8 @@ class NetworkCall:
         return opposite(flag) if self.says_closed else flag
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeCall:
-    call: RawCall
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeCall(RawCall):
     read: Callable[[Row], NoticeRow | None]
 
 
@@ -240,7 +238,7 @@ class VenueQuirks:
 
     def capabilities(self, *, has_keys: bool) -> Capabilities:
         told = self.networks
-        if told is not None and told.call.needs_key and not has_keys:
+        if told is not None and told.needs_key and not has_keys:
             told = None
         return Capabilities(
             currencies=told is not None and told.tells_transfers,

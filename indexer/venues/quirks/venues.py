@@ -9,7 +9,6 @@ from indexer.venues.quirks.rows import (
     NetworkCall,
     NoticeCall,
     NoticeRow,
-    RawCall,
     VenueQuirks,
     flags_by,
     notices_by,
@@ -152,7 +151,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         books_per_minute=800,
         options={**_SPOT, "fetchMargins": False},
         networks=NetworkCall(
-            call=RawCall("sapiGetCapitalConfigGetall", needs_key=True),
+            "sapiGetCapitalConfigGetall",
+            needs_key=True,
             coin="coin",
             chains="networkList",
             chain=("network",),
@@ -178,11 +178,9 @@ _ALL: tuple[VenueQuirks, ...] = (
         options=_SPOT,
         tells_st_tag=True,
         networks=NetworkCall(
-            call=RawCall(
-                "privateGetV5AssetCoinQueryInfo",
-                rows=rows_at("result", "rows", most=MAX_CURRENCIES),
-                needs_key=True,
-            ),
+            "privateGetV5AssetCoinQueryInfo",
+            rows=rows_at("result", "rows", most=MAX_CURRENCIES),
+            needs_key=True,
             coin="coin",
             chains="chains",
             chain=("chain",),
@@ -192,12 +190,10 @@ _ALL: tuple[VenueQuirks, ...] = (
         ),
         notices=(
             NoticeCall(
-                RawCall(
-                    "publicGetV5AnnouncementsIndex",
-                    {"locale": "en-US", "type": "delistings", "limit": 50},
-                    rows_at("result", "list", most=MAX_NOTICE_ROWS),
-                ),
-                notices_by(
+                "publicGetV5AnnouncementsIndex",
+                params={"locale": "en-US", "type": "delistings", "limit": 50},
+                rows=rows_at("result", "list", most=MAX_NOTICE_ROWS),
+                read=notices_by(
                     published=("publishTime", "dateTimestamp"), effective="startDateTimestamp"
                 ),
             ),
@@ -212,11 +208,9 @@ _ALL: tuple[VenueQuirks, ...] = (
         books_per_minute=720,
         options=_SPOT,
         networks=NetworkCall(
-            call=RawCall(
-                "privateGetAssetCurrencies",
-                rows=rows_at("data", most=MAX_CURRENCIES),
-                needs_key=True,
-            ),
+            "privateGetAssetCurrencies",
+            rows=rows_at("data", most=MAX_CURRENCIES),
+            needs_key=True,
             coin="ccy",
             chain=("chain",),
             after_coin=True,
@@ -227,12 +221,10 @@ _ALL: tuple[VenueQuirks, ...] = (
         ),
         notices=(
             NoticeCall(
-                RawCall(
-                    "publicGetSupportAnnouncements",
-                    {"annType": "announcements-delistings"},
-                    _okx_notices,
-                ),
-                notices_by(published=("pTime",), effective="businessPTime"),
+                "publicGetSupportAnnouncements",
+                params={"annType": "announcements-delistings"},
+                rows=_okx_notices,
+                read=notices_by(published=("pTime",), effective="businessPTime"),
             ),
         ),
     ),
@@ -247,7 +239,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         },
         tells_st_tag=True,
         networks=NetworkCall(
-            call=RawCall("publicGetCurrencies", rows=rows_at("data", most=MAX_CURRENCIES)),
+            "publicGetCurrencies",
+            rows=rows_at("data", most=MAX_CURRENCIES),
             coin="currency",
             chains="chains",
             chain=("chainName", "chainId"),
@@ -258,12 +251,10 @@ _ALL: tuple[VenueQuirks, ...] = (
         ),
         notices=(
             NoticeCall(
-                RawCall(
-                    "publicGetAnnouncements",
-                    {"annType": "delistings", "lang": "en_US", "pageSize": 50},
-                    rows_at("data", "items", most=MAX_NOTICE_ROWS),
-                ),
-                notices_by(id="annId", title="annTitle", url="annUrl", published=("cTime",)),
+                "publicGetAnnouncements",
+                params={"annType": "delistings", "lang": "en_US", "pageSize": 50},
+                rows=rows_at("data", "items", most=MAX_NOTICE_ROWS),
+                read=notices_by(id="annId", title="annTitle", url="annUrl", published=("cTime",)),
             ),
         ),
     ),
@@ -276,7 +267,7 @@ _ALL: tuple[VenueQuirks, ...] = (
         options=_SPOT,
         tells_st_tag=True,
         networks=NetworkCall(
-            call=RawCall("publicSpotGetCurrencies"),
+            "publicSpotGetCurrencies",
             coin="currency",
             chains="chains",
             or_itself=True,
@@ -286,7 +277,7 @@ _ALL: tuple[VenueQuirks, ...] = (
             says_closed=True,
             contract="addr",
         ),
-        notices=(NoticeCall(RawCall("publicSpotGetCurrencyPairs"), _gate_notice),),
+        notices=(NoticeCall("publicSpotGetCurrencyPairs", read=_gate_notice),),
     ),
     VenueQuirks(
         exchange="bitget",
@@ -297,9 +288,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         books_per_minute=800,
         options={**_SPOT, "uta": False},
         networks=NetworkCall(
-            call=RawCall(
-                "publicSpotGetV2SpotPublicCoins", rows=rows_at("data", most=MAX_CURRENCIES)
-            ),
+            "publicSpotGetV2SpotPublicCoins",
+            rows=rows_at("data", most=MAX_CURRENCIES),
             coin="coin",
             chains="chains",
             chain=("chain",),
@@ -310,12 +300,10 @@ _ALL: tuple[VenueQuirks, ...] = (
         ),
         notices=(
             NoticeCall(
-                RawCall(
-                    "publicCommonGetV2PublicAnnoucements",
-                    {"annType": "symbol_delisting", "language": "en_US"},
-                    rows_at("data", most=MAX_NOTICE_ROWS),
-                ),
-                notices_by(id="annId", title="annTitle", url="annUrl", published=("cTime",)),
+                "publicCommonGetV2PublicAnnoucements",
+                params={"annType": "symbol_delisting", "language": "en_US"},
+                rows=rows_at("data", most=MAX_NOTICE_ROWS),
+                read=notices_by(id="annId", title="annTitle", url="annUrl", published=("cTime",)),
             ),
         ),
     ),
@@ -335,7 +323,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         options=_SPOT,
         tells_st_tag=True,
         networks=NetworkCall(
-            call=RawCall("spotPrivateGetCapitalConfigGetall", needs_key=True),
+            "spotPrivateGetCapitalConfigGetall",
+            needs_key=True,
             coin="coin",
             chains="networkList",
             chain=("network", "netWork"),
@@ -353,7 +342,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         market_params={"isDetails": "true"},
         tells_caution=True,
         networks=NetworkCall(
-            call=RawCall("privateGetStatusWallet", needs_key=True),
+            "privateGetStatusWallet",
+            needs_key=True,
             coin="currency",
             chain=("net_type",),
             state=(
@@ -375,10 +365,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         books_per_minute=4_800,
         tells_caution=True,
         networks=NetworkCall(
-            call=RawCall(
-                "publicGetPublicAssetsstatusMultichainALL",
-                rows=rows_at("data", most=MAX_CURRENCIES),
-            ),
+            "publicGetPublicAssetsstatusMultichainALL",
+            rows=rows_at("data", most=MAX_CURRENCIES),
             coin="currency",
             chain=("net_type",),
             deposit="deposit_status",
@@ -386,8 +374,10 @@ _ALL: tuple[VenueQuirks, ...] = (
         ),
         notices=(
             NoticeCall(
-                RawCall("publicGetV1Notices", {"count": 20}, rows_at(most=MAX_NOTICE_ROWS)),
-                notices_by(url="pc_url", published=("published_at",), time_of=_korean_time),
+                "publicGetV1Notices",
+                params={"count": 20},
+                rows=rows_at(most=MAX_NOTICE_ROWS),
+                read=notices_by(url="pc_url", published=("published_at",), time_of=_korean_time),
             ),
         ),
     ),
@@ -398,7 +388,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         books_per_minute=800,
         names_pairs=False,
         networks=NetworkCall(
-            call=RawCall("v2PublicGetCurrencies", rows=rows_at("currencies", most=MAX_CURRENCIES)),
+            "v2PublicGetCurrencies",
+            rows=rows_at("currencies", most=MAX_CURRENCIES),
             coin="symbol",
             deposit="deposit_status",
             withdraw="withdraw_status",
@@ -413,7 +404,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         books_per_minute=390,
         # that a network is online says neither that deposits are open nor that withdrawals are
         networks=NetworkCall(
-            call=RawCall("publicGetCurrencies", ccxt_class="coinbaseexchange"),
+            "publicGetCurrencies",
+            ccxt_class="coinbaseexchange",
             coin="id",
             chains="supported_networks",
             chain=("name", "id"),
@@ -434,7 +426,8 @@ _ALL: tuple[VenueQuirks, ...] = (
         tickers=_KRAKEN_TICKERS,
         native_keys=("base", "quote"),
         networks=NetworkCall(
-            call=RawCall("publicGetAssets", rows=_kraken_rows),
+            "publicGetAssets",
+            rows=_kraken_rows,
             coin="key",
             state=(
                 "status",

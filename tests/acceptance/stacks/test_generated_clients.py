@@ -32,8 +32,8 @@ DOCUMENT = ROOT / "docs" / "openapi.json"
 WITHIN_S = 600
 REFUSED = {
     "custody_transfers": (404, "not_found"),
-    "door_knock": (402, "payment_required"),
-    "stats_arbitrage_snapshot_pro": (403, "subscription_required"),
+    "door_knock": (402, "mandate_required"),
+    "stats_arbitrage_snapshot_pro": (403, "tier_required"),
 }
 FILES = ("application/zip", "application/x-ndjson")  # of which that tool knows nothing
 OCTETS = "application/octet-stream"

@@ -66,7 +66,7 @@ def warnings(place: JobPlace, now: datetime) -> Any:
         (coins, identity, "identify"),
         (coins, identity, "_asset_row"),
         (warnings, identity, "identify"),
-        (warnings, watch, "_facts"),
+        (warnings, watch, "_foreign"),
         (warnings, rules, "signs"),
     ],
 )

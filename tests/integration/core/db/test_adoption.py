@@ -5,12 +5,12 @@ than its last migration is refused (tests/deep/test_adoption.py has one that the
 from datetime import UTC, datetime
 
 import pytest
-from scripts._world import Place
-from scripts.seed_world import seed
 from sqlalchemy import text
 
 from core.db import adoption, migrate
 from core.db.engine import Database
+from tests.world.mandates import Place
+from tests.world.seed import seed
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))

@@ -11,20 +11,16 @@ from core.mandate.venues import test_venue
 from indexer.chain.fetch import BlockUnavailableError
 from indexer.chain.reverts import explain
 from tests.each import each
-from tests.personas import AGENT
 
 ADAPTER = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 BUY = VaultCall(ADAPTER, 101_000_000, test_venue.buy(101_000_000))
 ASKED = {"target": ADAPTER, "selector": "0xd96a094a", "amount_usdc": "101.000000"}
 PENDING = PendingRevert(
     tx_hash="0x01",
-    tx_index=0,
     block_hash="0x02",
     parent_hash="0x03",
     number=5,
     at=9,
-    sender=AGENT.address,
-    vault=ADAPTER,
     mandate_id=1,
 )
 

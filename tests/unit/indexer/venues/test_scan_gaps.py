@@ -7,8 +7,8 @@ import pytest
 from core.market.facts import Book, NetworkStatus
 from core.market.gaps import SeenGap
 from core.market.identity import CoinGraph, ListedCoin
+from core.market.queries import KnownListing
 from core.market.rules.identity import Coin, identify
-from indexer.venues.scan_books import ScannedListing
 from indexer.venues.scan_gaps import GapScan
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ def graph(largest: int = USDT) -> CoinGraph:
 def hold(scan: GapScan, listing_id: int, at: datetime, bid: float, ask: float) -> None:
     exchange = "gate" if listing_id == FAR else "kucoin"
     quote = "USDC" if listing_id == USDC else "USDT"
-    listing = ScannedListing(listing_id, 7, "AAA", "AAA", quote, "trading")
+    listing = KnownListing(listing_id, 7, exchange, "AAA", "AAA", "AAA", quote, "trading")
     levels = ((bid, 1e6),), ((ask, 1e6),)
     book = Book(exchange, f"AAA{quote}", *levels, at, at, False)
     scan.hold(listing, book, 1.0, "par", 10.0)
@@ -123,7 +123,13 @@ def test_a_ticker_of_two_coins__shows_the_one_whose_profit_is_known() -> None:
         bid = {"mexc": 103.0, "bitget": 140.0}.get(coin.exchange, 100.0)
         levels = ((bid, 1.0),), ((bid + 1, 1.0),)
         book = Book(coin.exchange, "AAAUSDT", *levels, NOON, NOON, False)
-        scan.hold(ScannedListing(id_, 7, "AAA", "AAA", "USDT", "trading"), book, 1.0, "par", 0.0)
+        scan.hold(
+            KnownListing(id_, 7, "kucoin", "AAA", "AAA", "AAA", "USDT", "trading"),
+            book,
+            1.0,
+            "par",
+            0.0,
+        )
 
     [spread] = scan.seen(both, NOON)[1]
     assert spread.snapshot.venues == ("gate", "kucoin", "mexc")

@@ -130,7 +130,7 @@ create table listing_state (
     symbol text not null,
     token_id text not null constraint uq_listing_state_token_id unique,
     source text not null
-        constraint ck_listing_state_source check (source in ('live', 'replay', 'simulated')),
+        constraint ck_listing_state_source check (source in ('live', 'simulated')),
     is_simulated boolean not null,
     status text,
     asset_class text,
