@@ -199,7 +199,7 @@ test-deep: test-deep-ci prove ## slow proofs: test-deep-ci, Halmos, 200 stories 
 
 test-deep-ci: build coverage-contracts .build/mcp/.ready .build/backup.ready .build/promtool.ready ### the half of test-deep that fits into CI: MCP conformance, 2,048 fuzz runs a contract property, invariants 500 x 50, 2,000 examples a domain property, the slow tests, deployments, the restore drill, the release before this one beside it, an area after the recipe
 	FOUNDRY_FUZZ_RUNS=2048 FOUNDRY_INVARIANT_RUNS=500 FOUNDRY_INVARIANT_DEPTH=50 $(FORGE) test
-	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/core/credits/test_credit_spend.py tests/integration/indexer/test_deposits_histories.py
+	HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests/unit/core tests/integration/core/credits/test_credit_ledger_histories.py tests/integration/indexer/test_deposits_histories.py
 	FUZZ_EXAMPLES=300 $(PY) -m pytest tests/integration/api/mandates/test_fuzz.py
 	SEEDS=1..4 STREAM_S=600 $(PY) -m pytest $(EVERYWHERE) -m slow
 	$(PY) -m pytest tests/deep
