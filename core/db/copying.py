@@ -33,10 +33,6 @@ def hex_cell(value: str | None) -> str:
     return NULL if value is None else "\\\\x" + value[2:]
 
 
-def bytes_cell(value: bytes) -> str:
-    return "\\\\x" + value.hex()
-
-
 def hex_array_cell(values: Iterable[str]) -> str:
     """An array of bytes, each at hand as 0x hex."""
     return "{" + ",".join(['"\\\\\\\\x' + value[2:] + '"' for value in values]) + "}"
