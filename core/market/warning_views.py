@@ -108,25 +108,22 @@ def timeline(
 ) -> list[TimelineRow]:
     """What happened to an asset, the newest first; `until`: inclusive."""
 
-    def asked(query: Select[Any], of: Any, at: ColumnElement[Any] | None = None) -> Select[Any]:
-        query = query.where(of.asset_id == asset_id)
+    def asked(query: Select[Any], at: ColumnElement[Any] | None = None) -> Select[Any]:
+        query = query.filter_by(asset_id=asset_id)
         if exchange is not None:
-            query = query.where(of.exchange == exchange)
+            query = query.filter_by(exchange=exchange)
         return query if until is None or at is None else query.where(at <= until)
 
-    warnings = asked(select(MarketWarning), MarketWarning, MarketWarning.at.expression)
+    warnings = asked(select(MarketWarning), MarketWarning.at.expression)
     columns: tuple[Any, ...] = (MarketOutcome, MarketNotice.title, MarketNotice.url)
-    declared = (
-        select(*columns)
+    outcomes = (
+        asked(select(*columns), MarketOutcome.at.expression)
         .outerjoin(MarketNotice, MarketNotice.id == MarketOutcome.notice_id)
         .where(MarketOutcome.kind.is_not(None))
+        .order_by(MarketOutcome.at.desc(), MarketOutcome.id.desc())
     )
-    outcomes = asked(declared, MarketOutcome, MarketOutcome.at.expression).order_by(
-        MarketOutcome.at.desc(), MarketOutcome.id.desc()
-    )
-    of_transfers = MarketTransferEvent
-    transfers = asked(select(of_transfers), of_transfers, of_transfers.at.expression).order_by(
-        of_transfers.at.desc(), of_transfers.id.desc()
+    transfers = asked(select(MarketTransferEvent), MarketTransferEvent.at.expression).order_by(
+        MarketTransferEvent.at.desc(), MarketTransferEvent.id.desc()
     )
     by_seq = warnings.order_by(MarketWarning.seq.desc())  # of their times too
     found = [
@@ -134,7 +131,7 @@ def timeline(
         *(_outcome(*row) for row in session.execute(outcomes.limit(limit))),
         *map(_transfer, session.scalars(transfers.limit(limit))),
     ]
-    for row in session.scalars(asked(select(MarketListing), MarketListing)):
+    for row in session.scalars(asked(select(MarketListing))):
         times = {TimelineKind.LISTED: row.first_seen_at, TimelineKind.DELISTED: row.delisted_at}
         found += [
             TimelineRow(at, kind, row.exchange, row.listing_id, symbol=f"{row.base}/{row.quote}")
