@@ -108,21 +108,28 @@ def timeline(
 ) -> list[TimelineRow]:
     """What happened to an asset, the newest first; `until`: inclusive."""
 
-    def asked(query: Select[Any], at: ColumnElement[Any] | None = None) -> Select[Any]:
-        query = query.filter_by(asset_id=asset_id)
+    def asked(
+        query: Select[Any], columns: Any, at: ColumnElement[Any] | None = None
+    ) -> Select[Any]:
+        """`columns`: of the table that is asked."""
+        query = query.where(columns.asset_id == asset_id)
         if exchange is not None:
-            query = query.filter_by(exchange=exchange)
+            query = query.where(columns.exchange == exchange)
         return query if until is None or at is None else query.where(at <= until)
 
-    warnings = asked(select(MarketWarning), MarketWarning.at.expression)
-    columns: tuple[Any, ...] = (MarketOutcome, MarketNotice.title, MarketNotice.url)
-    outcomes = (
-        asked(select(*columns), MarketOutcome.at.expression)
+    of_warnings, of_outcomes = MarketWarning.__table__.c, MarketOutcome.__table__.c
+    of_transfers, of_listings = MarketTransferEvent.__table__.c, MarketListing.__table__.c
+    warnings = asked(select(MarketWarning), of_warnings, of_warnings.at)
+    selected: tuple[Any, ...] = (MarketOutcome, MarketNotice.title, MarketNotice.url)
+    declared = (
+        select(*selected)
         .outerjoin(MarketNotice, MarketNotice.id == MarketOutcome.notice_id)
         .where(MarketOutcome.kind.is_not(None))
-        .order_by(MarketOutcome.at.desc(), MarketOutcome.id.desc())
     )
-    transfers = asked(select(MarketTransferEvent), MarketTransferEvent.at.expression).order_by(
+    outcomes = asked(declared, of_outcomes, of_outcomes.at).order_by(
+        MarketOutcome.at.desc(), MarketOutcome.id.desc()
+    )
+    transfers = asked(select(MarketTransferEvent), of_transfers, of_transfers.at).order_by(
         MarketTransferEvent.at.desc(), MarketTransferEvent.id.desc()
     )
     by_seq = warnings.order_by(MarketWarning.seq.desc())  # of their times too
@@ -131,7 +138,7 @@ def timeline(
         *(_outcome(*row) for row in session.execute(outcomes.limit(limit))),
         *map(_transfer, session.scalars(transfers.limit(limit))),
     ]
-    for row in session.scalars(asked(select(MarketListing))):
+    for row in session.scalars(asked(select(MarketListing), of_listings)):
         times = {TimelineKind.LISTED: row.first_seen_at, TimelineKind.DELISTED: row.delisted_at}
         found += [
             TimelineRow(at, kind, row.exchange, row.listing_id, symbol=f"{row.base}/{row.quote}")
