@@ -154,7 +154,8 @@ def test_a_database_that_refuses__is_told_in_its_words(place: Place) -> None:
     ("statement", "says"),
     [
         ("drop table alembic_version", "it was never migrated: run `mandate-wallet migrate"),
-        ("update alembic_version set version_num = '0003'", "it is at 0003, this code needs"),
+        ("update alembic_version set version_num = '0003'", "it is at 0003, of before 0.1.0"),
+        ("update alembic_version set version_num = '0070'", "the last migration before 0.1.0"),
         ("update alembic_version set version_num = '9999'", "9999, which this code does not know"),
         ("alter table room drop column message_count", "1 tables or columns differ from it"),
     ],
