@@ -108,14 +108,14 @@ def run(command: list[str], folder: Path) -> tuple[float, list[str]]:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        ends = threading.Timer(COMMAND_S, os.killpg, (process.pid, signal.SIGINT))
+        ends = threading.Timer(COMMAND_S, os.killpg, (process.pid, signal.SIGTERM))
         ends.start()
         try:
             for line in process.stdout:
                 lines.append(line.rstrip())
                 print(f"    {line}", end="", flush=True)
         except BaseException:  # an interrupt: the process is in a session of its own
-            os.killpg(process.pid, signal.SIGINT)
+            os.killpg(process.pid, signal.SIGTERM)
             raise
         finally:
             ends.cancel()

@@ -12,7 +12,7 @@ from core.credits.ledger.writer import trial_balance
 from core.earn.standing import verified_claims
 from core.earn.tables import EarnFeedRow
 from core.identity.tables import Account
-from core.tasks import market, views
+from core.tasks import market
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskReview
 from core.times import instant_text
@@ -66,7 +66,6 @@ def test_a_re_observation__pays_the_first_five_and_charges_the_wrong_ones(
             150,
             30,
         )
-        assert views.re_observed(session, [ENTRY, 99]) == {ENTRY: 6, 99: 0}
         settled = session.execute(
             select(EarnFeedRow.tenths, EarnFeedRow.credits)
             .where(EarnFeedRow.kind == "reobserve_settled")
