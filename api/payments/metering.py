@@ -126,7 +126,10 @@ def _charged_alone(read: MeteredRead) -> dict[str, str] | _Shortfall:
     if free:
         return free
     with read.deps.database.write() as session:
-        return _by_credits(read, partial(credit_ledger.spend, session))
+        paid = _by_credits(read, partial(credit_ledger.spend, session))
+        if isinstance(paid, _Shortfall):
+            session.rollback()  # a refusal writes nothing
+        return paid
 
 
 def _sold_once(

@@ -12,6 +12,8 @@ from core.db.migrations import grants
 GOES = {
     "job_run.epoch: dropped, nothing reads it": "alter table job_run drop column epoch",
     "task_claim.address, task_claim.funder: dropped, task_claim.groups has both": (
+        "update task_claim set groups = array_remove("
+        "array[person, address, 'wallet:' || substr(funder, 8)], null) where groups = '{}';"
         "alter table task_claim drop column address, drop column funder"
     ),
     "wci_daily: dropped, published_day has its days": "drop table wci_daily",

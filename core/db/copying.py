@@ -28,6 +28,10 @@ def number_cell(value: int | None) -> str:
     return NULL if value is None else str(value)
 
 
+def bytes_cell(value: bytes) -> str:
+    return "\\\\x" + value.hex()
+
+
 def hex_cell(value: str | None) -> str:
     """Bytes that are at hand as 0x hex."""
     return NULL if value is None else "\\\\x" + value[2:]

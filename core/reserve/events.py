@@ -49,9 +49,11 @@ def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserve
     of_blocks = row.block_hash.in_({one.log.block_hash for one in found})
     query = select(row.block_hash, row.log_index).where(row.chain_id == chain_id, of_blocks)
     known = {(block_hash, log_index) for block_hash, log_index in session.execute(query)}
+    written = set(known)
     for one in found:
         totals, log = after(totals, one.fact, one.at), one.log
-        if (log.block_hash, log.log_index) not in known:
+        if (log.block_hash, log.log_index) not in written:
+            written.add((log.block_hash, log.log_index))
             fresh = ReserveEvent(
                 chain_id=chain_id,
                 block_hash=log.block_hash,

@@ -26,8 +26,8 @@ FILL = """
 import sys
 from datetime import UTC, datetime
 from core.db.engine import Database
-from tests.world.mandates import Place
-from tests.world.seed import seed
+from scripts._world import Place
+from scripts.seed_world import seed
 place = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
 seed(Database(sys.argv[1]), place, datetime(2026, 3, 1, 12, tzinfo=UTC), agents=2, days=12)
 """

@@ -340,14 +340,17 @@ class Node:
                     if count == 1:
                         raise UncheckedError(part, str(error)) from error
                     ahead.forget()
-                    size = widest = max(1, count // 4)
+                    size = max(1, count // 4)
+                    if pace.calls_a_place:  # where logs lie close says nothing of the rest
+                        widest = size
                     asked, is_steady = at, False
                     continue
                 yield from found
                 at = until
                 self._tell(part, at - first, end - first)
                 weight, before = sum(map(weigh, found)), size
-                size = max(1, min(widest, size * 4, count * pace.most // max(1, weight)))
+                grown = size * (4 if pace.calls_a_place else 2)
+                size = max(1, min(widest, grown, count * pace.most // max(1, weight)))
                 is_steady = size <= before
 
     def _agreed_each(self, part: str, told: Sequence[tuple[str, list[T]]]) -> list[T]:
