@@ -250,7 +250,8 @@ def move_of(one: SignedIntent, head_number: int, sent: Collection[str]) -> Inten
     if intent.state not in PENDING and tx.mined_block_hash == receipt.block_hash:
         return None
     moved = ((tx, TxState.MINED, receipt), *_orphaned(one, tx))
-    return IntentMove(intent, IntentState.MINED, moved)
+    state = IntentState.BROADCAST if intent.state is IntentState.SAFE else IntentState.MINED
+    return IntentMove(intent, state, moved)
 
 
 def _pending_move(one: SignedIntent, head_number: int, sent: Collection[str]) -> IntentMove | None:

@@ -127,7 +127,8 @@ class KeeperMetrics:
     def leading(self, epoch: int) -> None:
         """The age of a tick counts from here."""
         self._judge({"leads": 1, "leader_epoch": epoch})
-        self._ticked_at = self._clock()
+        if self._ticked_at is None:  # one that cannot open tries again, and does not tick
+            self._ticked_at = self._clock()
 
     def ticked(self, seconds: float, status: Mapping[str, Any]) -> None:
         """A tick ended well."""

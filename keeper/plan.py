@@ -7,8 +7,8 @@ Laws
 - Every vault that is watched is read in each look. What a node did not answer in time comes first in
   the next one, after those most at risk, so that no vault is left out for good.
 - What the chain calls funding has nothing to lose yet: once in UNFUNDED_S, once in OVER_S when its
-  mandate is over, as what the chain calls stopped or settled. The record that calls its mandate
-  working, or lacks its mark, brings it back at once.
+  mandate is over. The record that calls its mandate working, or lacks its mark, brings it back at
+  once. That a vault ended is one node's word until the record has it: it is read in each look.
 - A stop needs one node, since the contract measures. A mark never reverts, so it needs a second one
   where there is one. A worth is unknown when every node says so.
 - Nothing is decided on unknown worth, and nothing but stops on a stale head. At the floor is below
@@ -55,18 +55,17 @@ class Order:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._idle: dict[str, tuple[float, VaultStatus]] = {}
+        self._idle: dict[str, float] = {}
 
     def due(self, watched: Iterable[WatchedVault], now: UnixSeconds) -> list[WatchedVault]:
-        due, idle = list[WatchedVault](), dict[str, tuple[float, VaultStatus]]()
+        due, idle = list[WatchedVault](), dict[str, float]()
         for vault in watched:
             seen = self._idle.get(vault.vault)
             is_awaited = vault.is_recorded_at_work or vault.lacks_mark or vault.recorded_end
             if seen is not None and not is_awaited:
-                idle[vault.vault] = (seen_at, status) = seen
+                idle[vault.vault] = seen
                 is_over = vault.ends_at is not None and vault.ends_at <= now
-                wait_s = OVER_S if is_over or status in ENDED else UNFUNDED_S
-                if self._clock() - seen_at < wait_s:
+                if self._clock() - seen < (OVER_S if is_over else UNFUNDED_S):
                     continue
             due.append(vault)
         self._idle = idle
@@ -74,8 +73,8 @@ class Order:
 
     def note(self, readings: Iterable[VaultReading]) -> None:
         for reading in readings:
-            if reading.status is VaultStatus.FUNDING or reading.status in ENDED:
-                self._idle[reading.vault] = self._clock(), reading.status
+            if reading.status is VaultStatus.FUNDING:
+                self._idle[reading.vault] = self._clock()
             elif self._idle:
                 self._idle.pop(reading.vault, None)
 

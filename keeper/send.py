@@ -208,7 +208,10 @@ class Sender:
             if intent.state is IntentState.PLANNED
             and intent.outbox_id is None
             and intent.id not in hopeless
-            and now - intent.created_at >= PLANNED_PATIENCE
+            and (
+                intent.kind == IntentKind.REMOVE  # tried once: nothing measures it again
+                or now - intent.created_at >= PLANNED_PATIENCE
+            )
         ]
         ends = [IntentMove(intent, IntentState.SUPERSEDED) for intent in late]
         return self._committed(after, ends, now), has_signed

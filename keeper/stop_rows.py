@@ -240,6 +240,7 @@ class StopRows:
         try:
             self._write_sent()
             self._write_ends()
+            self._write_sent()  # what waited for the end of one that reverted
         except LeadershipLostError:
             return
         except SQLAlchemyError as error:
@@ -255,8 +256,8 @@ class StopRows:
         with self.desk.database.write() as session:
             for stop, attempts in unwritten:
                 intent = stop.row or self._added(session, stop)
-                if intent is None:
-                    continue
+                if intent is None or intent.id in {row.id for _, row, _ in written}:
+                    continue  # of one that reverted, whose end is not written yet
                 known = {tx.hash: tx for tx in rows.attempts_of(session, [intent.id])}
                 txs = [(one, known.get(one.hash) or self._add(session, one, intent))
                        for one in attempts]  # fmt: skip

@@ -323,14 +323,16 @@ class Tick:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
         was_stale, was_stood_down = self._was_told
         if state.is_stale != was_stale:
-            log.warning(
+            tell = log.warning if state.is_stale else log.info
+            tell(
                 "stale head, only stops are sent" if state.is_stale else "head is fresh again",
                 head=state.head.number,
                 head_age_s=state.head_age_s,
                 max_head_age_s=state.max_head_age_s,
             )
         if state.is_stood_down != was_stood_down:
-            log.error(
+            tell = log.error if state.is_stood_down else log.info
+            tell(
                 "the factory names another keeper, standing down"
                 if state.is_stood_down
                 else "the factory names this keeper",

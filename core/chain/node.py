@@ -49,6 +49,7 @@ class ChainNode:
         self._sent, self._in_second = deque[tuple[float, int]](), 0  # when, and how many calls
         self._height, self._rose_at = -1, clock()
         self._seen = deque[str](maxlen=KEPT_HEADS)  # hashes
+        self._hashes = dict[int, str]()  # by height, of the branch that it is on
 
     @property
     def failures(self) -> dict[str, int]:
@@ -168,14 +169,19 @@ class ChainNode:
     def saw(self, header: BlockHeader) -> None:
         """It named this as its newest block.
 
-        A block that it named before is no rise, though a lower one was believed since: backends of a
-        load-balanced URL that stand still would rise for ever.
+        A lower one is believed where its branch is another, or once the higher one has not risen for
+        STANDS_STILL_S. A block that it named before is no rise, though a lower one was believed since:
+        backends of a load-balanced URL that stand still would rise for ever.
         """
+        named = {header.number: header.hash, header.number - 1: header.parent_hash}
         with self._lock:
+            is_other = any(self._hashes.get(at, known) != known for at, known in named.items())
+            kept = {} if is_other else self._hashes
+            self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEADS:])
             is_rise = header.number > self._height
             if is_rise and header.hash not in self._seen:
                 self._rose_at = self._clock()
-            if is_rise or self.head_age_s >= STANDS_STILL_S:
+            if is_rise or is_other or self.head_age_s >= STANDS_STILL_S:
                 self._height = header.number
             self._seen.append(header.hash)
 

@@ -219,7 +219,7 @@ class Backfill:
         self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader
     ) -> Filled:
         published = {
-            block.header.hash: published_rules(self._chain.reader, block)
+            block.header.hash: published_rules(self._chain.reader, block, self._chain.refusals)
             for block in facts
             if block.events_of(AdapterListed)
         }

@@ -4,6 +4,7 @@ right to write.
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -36,3 +37,5 @@ class ChainContext:
     metrics: IndexerMetrics = field(default_factory=lambda: IndexerMetrics(time.time))
     # set in the transaction that wrote, late, of whom logs are kept: the tip reads it again
     watch_changed: threading.Event = field(default_factory=threading.Event)
+    # rounds in which all nodes refused to run an adapter
+    refusals: Counter[str] = field(default_factory=Counter)

@@ -127,7 +127,9 @@ class _Look:
             if isinstance(answer, RpcRefusedError):
                 raise answer
             header = None if answer is None else headers[answer.block_hash]
-            return self._step(due, answer, header)
+            if answer is None or header is not None:
+                return self._step(due, answer, header)
+            log.info("transfer report waits for its block", tx_hash=due.tx_hash)
         except BlockContradictionError as error:
             chain.reader.rpc.distrust("contradicts")
             what = "a node contradicts itself or the record"

@@ -349,8 +349,11 @@ class HeldFacts:
         tried = list[Retried]()
         with self._chain.database.read() as session:
             held = held_ledgers(session)
-            names = [ledger_name(session, one.ledger, one.ledger_id) for one in held]
-        new = [pair for pair in zip(held, names, strict=True) if pair[0].first not in self._tried]
+            new = [
+                (one, ledger_name(session, one.ledger, one.ledger_id))
+                for one in held
+                if one.first not in self._tried
+            ]
         self._tried &= {one.first for one in held}
         for one, name in new:
             try:

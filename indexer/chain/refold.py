@@ -4,10 +4,16 @@ round that is at the head.
 
 from collections import deque
 
+import structlog
+
 from core.mandate.ledger.refold import older_ledgers, refold
 from indexer.chain.context import ChainContext
+from indexer.chain.facts import OF_ONE_FACT
+from indexer.chain.quarantine import MAY_REFUSE
 
 LEDGERS_A_ROUND = 20
+
+log = structlog.get_logger(__name__)
 
 
 class OlderLedgers:
@@ -18,16 +24,18 @@ class OlderLedgers:
         self._left: deque[int] | None = None  # None: not looked yet
 
     def step(self) -> None:
-        """The next few, each in its own transaction. One that fails ends the step, and is tried
-        again after all others.
+        """The next few, each in its own transaction. One that fails is named in the log, and left to
+        the next start of this process.
         """
         chain = self._chain
         if self._left is None:
             with chain.database.read() as session:
                 self._left = deque(older_ledgers(session))
         for _ in range(min(LEDGERS_A_ROUND, len(self._left))):
-            self._left.rotate(-1)
-            with chain.database.write() as session:
-                chain.fence(session)
-                refold(session, self._left[-1])
-            self._left.pop()
+            mandate_id = self._left.popleft()
+            try:
+                with chain.database.write() as session:
+                    chain.fence(session)
+                    refold(session, mandate_id)
+            except (*MAY_REFUSE, *OF_ONE_FACT):
+                log.exception("ledger not folded again", mandate_id=mandate_id)

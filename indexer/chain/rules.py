@@ -1,5 +1,6 @@
 """What adapters publish in the block that lists them."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 import structlog
@@ -13,12 +14,19 @@ from core.mandate.rules.expansion import rules_fault
 from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts
 
+MOST_REFUSALS = 5
+
 log = structlog.get_logger(__name__)
 
 
-def published_rules(reader: VaultReader, facts: BlockFacts) -> Mapping[str, tuple[Rule, ...]]:
+def published_rules(
+    reader: VaultReader, facts: BlockFacts, refusals: Counter[str]
+) -> Mapping[str, tuple[Rule, ...]]:
     """Adapter -> rules, of every adapter that the block lists; none of a contract that is no
     adapter, or publishes what no adapter may: one bad adapter must not end the record of all.
+
+    `refusals` counts rounds in which all nodes refuse to run an adapter, in words that are no
+    contract's failure: after MOST_REFUSALS it is taken for one.
 
     Errors: RpcUnreachableError; RpcRefusedError: ask again.
     """
@@ -28,6 +36,11 @@ def published_rules(reader: VaultReader, facts: BlockFacts) -> Mapping[str, tupl
             rules = _rules_of(reader, adapter, facts.header.hash)
             fault = rules_fault(adapter, rules) if rules else None  # the relay rightly has none
         except (RpcRevertedError, RpcCodeFailedError, AbiDecodeError) as error:
+            rules, fault = (), str(error)
+        except RpcRefusedError as error:
+            refusals[adapter] += 1
+            if refusals[adapter] < MOST_REFUSALS:
+                raise
             rules, fault = (), str(error)
         if fault is not None:
             block = facts.header.number

@@ -242,7 +242,7 @@ class TipLoop:
                 # asked again: wallets are linked without the chain's knowing
                 self._watch.wallets = linked_wallets(session, payees)
         facts = facts_of(block, self._watch, self._chain.chain_id)
-        published = published_rules(self._chain.reader, facts)
+        published = published_rules(self._chain.reader, facts, self._chain.refusals)
         now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
         with self._chain.database.write() as session:
             writer = BlockWriter(session, self._chain, watch, now)
