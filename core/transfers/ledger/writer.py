@@ -35,7 +35,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
 
-from core.canonical import canonical_json
+from core.canonical import canonical_plain, chain_hash
 from core.db.arrays import Columns, table_of
 from core.db.copying import (
     NULL,
@@ -47,7 +47,7 @@ from core.db.copying import (
     time_cell,
 )
 from core.db.engine import WriteSession
-from core.ledger.chain import KnownKeys, genesis, known_keys, link_hash, plain_payload
+from core.ledger.chain import KnownKeys, genesis, known_keys, plain_payload
 from core.times import exact_instant_text
 from core.transfers.rules import FourStates
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
@@ -152,7 +152,7 @@ class _Tip:
             "created_at": created_at,
             "prev_hash": self.row_hash,
         }
-        row["row_hash"] = link_hash(self.row_hash, body_of(row))
+        row["row_hash"] = chain_hash(self.row_hash, canonical_plain(body_of(row)))
         self.seq, self.row_hash = row["seq"], row["row_hash"]
         total = sums.setdefault(
             (self.account_id, transfer.chain_id, transfer.asset), [0] * len(STATES)
@@ -279,7 +279,7 @@ def _line(row: Mapping[str, Any]) -> str:
             *(str(row[f"{state}_delta_e6"]) for state in STATES),
             NULL if tx_hash is None else bytes_cell(tx_hash),
             text_cell(row["reported_by"]),
-            json_cell(canonical_json(row["payload"]).decode()),
+            json_cell(canonical_plain(row["payload"]).decode()),
             time_cell(row["created_at"]),
             bytes_cell(row["prev_hash"]),
             bytes_cell(row["row_hash"]),
