@@ -9,7 +9,8 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
 from core.ledger.chain import Link, chain_faults, genesis
-from core.transfers.ledger.writer import LEDGER, STATES, body_of
+from core.transfers.ledger.rows import STATES, body_of
+from core.transfers.ledger.writer import LEDGER
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
 

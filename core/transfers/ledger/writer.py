@@ -13,9 +13,9 @@ Laws
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -37,18 +37,10 @@ from sqlalchemy.orm import Session, aliased
 
 from core.canonical import canonical_plain, chain_hash
 from core.db.arrays import Columns, table_of
-from core.db.copying import (
-    NULL,
-    bytes_cell,
-    copy_lines,
-    json_cell,
-    number_cell,
-    text_cell,
-    time_cell,
-)
+from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.ledger.chain import KnownKeys, genesis, known_keys, plain_payload
-from core.times import exact_instant_text
+from core.transfers.ledger.rows import COPIED, STATES, NewTransfer, body_of, line_of
 from core.transfers.rules import FourStates
 from core.transfers.tables import TransferBalance, TransferEntry, TransferHead
 
@@ -68,40 +60,6 @@ __all__ = [
 ]
 
 DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reported
-
-
-STATES: Final = ("idle", "reserved", "in_transit", "delivered")
-COPIED: Final = (
-    "account_id",
-    "seq",
-    "kind",
-    "base_key",
-    "incarnation",
-    "reverses_id",
-    "chain_id",
-    "asset",
-    *(f"{state}_delta_e6" for state in STATES),
-    "tx_hash",
-    "reported_by",
-    "payload",
-    "created_at",
-    "prev_hash",
-    "row_hash",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTransfer:
-    """What a writer hands to the ledger. `tx_hash` is 0x hex; the payload holds no float."""
-
-    kind: str
-    base_key: str
-    chain_id: int
-    asset: str
-    deltas: FourStates
-    reported_by: str
-    tx_hash: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +118,6 @@ class _Tip:
         for index, delta in enumerate(deltas.values()):
             total[index] += delta
         return row
-
-
-def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What is hashed of an entry: all but ids and the hashes of the chain.
-
-    Amounts are text: they may pass 2**53.
-    """
-    names = ("seq", "kind", "base_key", "incarnation", "chain_id", "asset", "reported_by")
-    deltas = {f"{state}_delta_e6": str(row[f"{state}_delta_e6"]) for state in STATES}
-    tx_hash: bytes | None = row["tx_hash"]
-    return {name: row[name] for name in names} | {
-        **deltas,
-        "payload": row["payload"],
-        "tx_hash": None if tx_hash is None else "0x" + tx_hash.hex(),
-        "is_reversal": row["reverses_id"] is not None,
-        "created_at": exact_instant_text(row["created_at"]),
-    }
 
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
@@ -256,35 +197,11 @@ def _write(
     """Write the entries by COPY (history has tens of thousands), then the heads and balances that they
     moved; how many entries.
     """
-    count = copy_lines(session, TransferEntry.__tablename__, COPIED, map(_line, rows))
+    count = copy_lines(session, TransferEntry.__tablename__, COPIED, map(line_of, rows))
     if count:
         _save_tips(session, tips, now)
         _add_to_balances(session, sums, now)
     return count
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    """The cells of COPIED."""
-    tx_hash: bytes | None = row["tx_hash"]
-    texts = (text_cell(row[name]) for name in ("kind", "base_key"))
-    return "\t".join(
-        (
-            str(row["account_id"]),
-            str(row["seq"]),
-            *texts,
-            str(row["incarnation"]),
-            number_cell(row["reverses_id"]),
-            str(row["chain_id"]),
-            text_cell(row["asset"]),
-            *(str(row[f"{state}_delta_e6"]) for state in STATES),
-            NULL if tx_hash is None else bytes_cell(tx_hash),
-            text_cell(row["reported_by"]),
-            json_cell(canonical_plain(row["payload"]).decode()),
-            time_cell(row["created_at"]),
-            bytes_cell(row["prev_hash"]),
-            bytes_cell(row["row_hash"]),
-        )
-    )
 
 
 def reverse_facts(
