@@ -37,5 +37,6 @@ class OlderLedgers:
                 with chain.database.write() as session:
                     chain.fence(session)
                     refold(session, mandate_id)
-            except (*MAY_REFUSE, *OF_ONE_FACT):
+            except (*MAY_REFUSE, *OF_ONE_FACT) as error:
+                chain.metrics.failed(error)
                 log.exception("ledger not folded again", mandate_id=mandate_id)
