@@ -16,13 +16,26 @@ GOES = {
         "array[person, address, 'wallet:' || substr(funder, 8)], null) where groups = '{}';"
         "alter table task_claim drop column address, drop column funder"
     ),
-    "wci_daily: dropped, published_day has its days": "drop table wci_daily",
+    "wci_daily: dropped, published_day has its days": """
+        insert into published_day (subject, day, version, as_of, computed_at, cause, rules, figures)
+        select 'warning_statistics', day, 1, max(computed_at), max(computed_at), 'first', 'wci_v1',
+               jsonb_object_agg(version, figures || jsonb_build_object('definition', definition))
+        from wci_daily group by day on conflict do nothing;
+        drop table wci_daily;
+    """,
     "market_summary.wci, market_summary.wci_at: dropped, published_day has them": (
         "alter table market_summary drop column wci, drop column wci_at"
     ),
-    "fund_index_day, fund_index_member: dropped, published_day has their days": (
-        "drop table fund_index_member, fund_index_day"
-    ),
+    "fund_index_day, fund_index_member: dropped, published_day has their days": """
+        insert into published_day (subject, day, version, as_of, computed_at, cause, rules, figures)
+        select 'fund_index:' || d.index_id, d.day, 1, d.at, d.at, 'first', 'indices_v1',
+               jsonb_build_object('delivery_chain', d.delivery_chain, 'is_simulated', d.is_simulated, 'members',
+                   coalesce(jsonb_agg(to_jsonb(m) - 'index_id' - 'day' order by m.ticker)
+                            filter (where m.ticker is not null), '[]'))
+        from fund_index_day d left join fund_index_member m on m.index_id = d.index_id and m.day = d.day
+        group by d.index_id, d.day on conflict do nothing;
+        drop table fund_index_member, fund_index_day;
+    """,
     "fund_index.day: dropped, published_day has it": "alter table fund_index drop column day",
     "owner_alert: alerts `public_stop_off` are called `money_at_cost`": """
         update owner_alert set kind = 'money_at_cost' where kind = 'public_stop_off';
@@ -38,6 +51,11 @@ GOES = {
         alter table listing_state add constraint ck_listing_state_source
             check (source in ('live', 'simulated'));
     """,
+    "market_look, market_loose_parts, market_attach_part: dropped, nothing calls them": (
+        "drop function market_attach_part(text, timestamptz);"
+        "drop function market_loose_parts(text, timestamptz, timestamptz);"
+        "drop type market_look"
+    ),
 }
 
 

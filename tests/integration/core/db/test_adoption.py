@@ -17,13 +17,23 @@ PLACE = Place(84532, *(f"0x{n:040x}" for n in (0xA1, 0xA2, 0xA3)))
 OF_BEFORE = """
 alter table job_run add column epoch bigint not null default 0;
 alter table task_claim add column address text, add column funder text;
-create table wci_daily (day date, version text, primary key (day, version));
+create table wci_daily (
+    day date, version text, definition text not null, figures jsonb not null, computed_at timestamptz not null,
+    primary key (day, version)
+);
 alter table market_summary add column wci jsonb, add column wci_at timestamptz;
-create table fund_index_day (index_id bigint references fund_index, day date, primary key (index_id, day));
+create table fund_index_day (
+    index_id bigint references fund_index, day date, delivery_chain text, is_simulated boolean, at timestamptz,
+    primary key (index_id, day)
+);
 create table fund_index_member (
-    index_id bigint, day date, ticker text, primary key (index_id, day, ticker),
+    index_id bigint, day date, ticker text, weight_e4 integer, primary key (index_id, day, ticker),
     foreign key (index_id, day) references fund_index_day
 );
+create type market_look as (mid float8);
+create function market_loose_parts(parent text, first timestamptz, last timestamptz) returns integer language sql
+    return 0;
+create function market_attach_part(parent text, since timestamptz) returns void language sql return null;
 alter table fund_index add column day date;
 alter table owner_alert drop constraint ck_owner_alert_kind, add constraint ck_owner_alert_kind check (kind <> '');
 update alembic_version set version_num = '0070'
@@ -32,6 +42,15 @@ ALERT = """
 insert into owner_alert (owner_id, kind, chain_id, tx_hash, log_index, block_number, block_hash, payload,
                          occurred_at, created_at)
 select id, 'public_stop_off', 1, '\\x01', 0, 1, '\\x02', '{}', created_at, created_at from account limit 1
+"""
+# what a process of the release before wrote after its days were copied (0065)
+LEFT_BEHIND = """
+insert into wci_daily values ('2026-02-28', '1', 'words', '{"wci": 1}', '2026-03-01');
+insert into fund_index (key, name, delivery_chain, registered_at, day)
+    values ('one', 'One', 'base', '2026-01-01', '2026-02-28');
+insert into fund_index_day select id, on_day, 'base', false, '2026-03-01' from fund_index,
+    unnest(array['2026-02-27', '2026-02-28']::date[]) on_day where key = 'one';
+insert into fund_index_member select id, '2026-02-28', 'AAA', 10000 from fund_index where key = 'one'
 """
 TABLES = (
     "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'"
@@ -75,6 +94,25 @@ def test_a_database_from_before__is_recorded_with_its_rows_as_they_were(
     assert capsys.readouterr().out == "nothing to do\nthe database is at 0100\n"
     migrate.upgrade(database_url)
     assert held(database) == before
+
+
+def test_days_that_nobody_copied__are_published_days_afterwards(
+    database: Database, database_url: str
+) -> None:
+    for statements in (OF_BEFORE, LEFT_BEHIND):
+        with database.write() as session:
+            plain = session.connection(execution_options={"no_parameters": True})
+            plain.exec_driver_sql(statements)
+    migrate.adopt(database_url)
+    query = "select day::text, figures from published_day where subject {} order by day"
+    with database.read() as session:
+        statistics = session.execute(text(query.format("= 'warning_statistics'"))).all()
+        indices = session.execute(text(query.format("like 'fund_index:%'"))).all()
+    assert statistics == [("2026-02-28", {"1": {"wci": 1, "definition": "words"}})]
+    assert [(day, figures["members"]) for day, figures in indices] == [
+        ("2026-02-27", []),
+        ("2026-02-28", [{"ticker": "AAA", "weight_e4": 10000}]),
+    ]
 
 
 @pytest.mark.parametrize(

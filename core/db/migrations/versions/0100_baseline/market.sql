@@ -293,16 +293,6 @@ create index ix_market_outcome_asset_id_id on market_outcome (asset_id, id);
 create unique index uq_market_outcome
     on market_outcome (exchange, asset_id, kind, notice_id) nulls not distinct;
 
--- One look at a listing's order book: writers hand over many at once, as an array.
-create type market_look as (
-    listing_id bigint, ts timestamptz, every_s integer, fault text, mid float8,
-    spread_bps float8, bid_05_usd float8, ask_05_usd float8, bid_1_usd float8, ask_1_usd float8,
-    bid_2_usd float8, ask_2_usd float8, slip_buy_1k_bps float8, slip_sell_1k_bps float8,
-    slip_buy_10k_bps float8, slip_sell_10k_bps float8, imbalance float8, usd_per_quote float8,
-    fx_source text, is_truncated boolean, volume_24h_usd float8, can_deposit boolean,
-    can_withdraw boolean, venue_at timestamptz, received_at timestamptz
-);
-
 -- Whoever writes samples need not own the tables: these functions act as their owner does, on these
 -- three tables alone. A partition is made beside its parent and then attached, for which neither
 -- readers nor writers wait.
@@ -394,50 +384,6 @@ begin
     return thinned;
 end $$;
 
-create function market_loose_parts(parent text, first timestamptz, last timestamptz)
-returns table (part text, since timestamptz, ends timestamptz)
-language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' as $$
-declare
-    name text;
-begin
-    if parent not in ('snap_2h', 'grade_hour') then
-        raise exception 'market_loose_parts: % is not filled so', parent;
-    end if;
-    if last - first > interval '400 days' then
-        raise exception 'market_loose_parts: % to % is too long', first, last;
-    end if;
-    execute format('lock table public.%I in share update exclusive mode', parent);
-    since := date_trunc('month', first);
-    while since <= last loop
-        name := parent || to_char(since, '_YYYYMM');
-        ends := since + interval '1 month';
-        if to_regclass('market_parts.' || name) is null then
-            execute format('create table market_parts.%I (like public.%I including all excluding indexes)', name, parent);
-            if session_user <> current_user then
-                execute format('grant usage on schema market_parts to %I', session_user);
-                execute format('grant insert on market_parts.%I to %I', name, session_user);
-            end if;
-            part := 'market_parts.' || name;
-            return next;
-        end if;
-        since := ends;
-    end loop;
-end $$;
-
-create function market_attach_part(parent text, since timestamptz) returns void
-language plpgsql security definer set search_path = public, pg_temp set timezone = 'UTC' as $$
-declare
-    name text := parent || to_char(since, '_YYYYMM');
-begin
-    if parent not in ('snap_2h', 'grade_hour') or since <> date_trunc('month', since) then
-        raise exception 'market_attach_part: % has no partition from %', parent, since;
-    end if;
-    execute format('alter table public.%I attach partition market_parts.%I for values from (%L) to (%L)',
-                   parent, name, since, since + interval '1 month');
-end $$;
-
 revoke all on function market_ensure_parts from public;
 revoke all on function market_drop_parts from public;
 revoke all on function market_thin_parts from public;
-revoke all on function market_loose_parts from public;
-revoke all on function market_attach_part from public;
