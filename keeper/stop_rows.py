@@ -252,20 +252,20 @@ class StopRows:
         unwritten = self._unwritten()
         if not unwritten:
             return
-        written: list[tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = []
+        written: dict[int, tuple[Stop, Intent, list[tuple[Attempt, Tx]]]] = {}
         with self.desk.database.write() as session:
             for stop, attempts in unwritten:
                 intent = stop.row or self._added(session, stop)
-                if intent is None or intent.id in {row.id for _, row, _ in written}:
+                if intent is None or intent.id in written:
                     continue  # of one that reverted, whose end is not written yet
                 known = {tx.hash: tx for tx in rows.attempts_of(session, [intent.id])}
                 txs = [(one, known.get(one.hash) or self._add(session, one, intent))
                        for one in attempts]  # fmt: skip
                 if txs and intent.state is IntentState.PLANNED:
                     intent = self._move(session, intent, IntentState.BROADCAST, stop)
-                written.append((stop, intent, txs))
+                written[intent.id] = stop, intent, txs
         with self.lock:
-            for stop, intent, txs in written:
+            for stop, intent, txs in written.values():
                 stop.row = intent
                 for one, row in txs:
                     one.row = row

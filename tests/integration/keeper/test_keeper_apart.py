@@ -253,6 +253,27 @@ def test_unknown_for_long__the_agent_is_removed_only_near_the_floor(
 
 
 @pytest.mark.slow
+def test_a_removal_that_could_not_be_sent__is_not_sent_once_the_worth_is_known_again(
+    stage: Stage,
+) -> None:
+    """Nothing measures it again: the agent was removed from a sound vault."""
+    with stage.database.write() as session:
+        rows.add_vault_marks(session, [a_mark(stage, 951 * USDC)], stage.now())
+    rpc, adapter = stage.chain.anvil.rpc, stage.chain.contracts["test_venue_adapter"]
+    code, wei = rpc.call("eth_getCode", [adapter, "latest"]), hex(10**20)
+    rpc.call("anvil_setCode", [adapter, "0xfe"])
+    rpc.call("anvil_setBalance", [DEPLOYER.address, "0x0"])
+    keeper = stage.keeper(pauser=DEPLOYER.signer, clock=stage.chain_clock)
+    keeper.run()
+    run_for(stage, keeper, UNKNOWN_S)
+    rpc.call("anvil_setCode", [adapter, code])
+    rpc.call("anvil_setBalance", [DEPLOYER.address, wei])
+    run_for(stage, keeper, STEP_S)
+    assert dict(stage.states())["remove_agent"] == "superseded"
+    assert int(stage.chain.reader.agent(stage.vault), 16) != 0
+
+
+@pytest.mark.slow
 def test_without_a_pausers_key__nothing_is_done_about_the_unknown(stage: Stage) -> None:
     with stage.database.write() as session:
         rows.add_vault_marks(session, [a_mark(stage, 951 * USDC)], stage.now())

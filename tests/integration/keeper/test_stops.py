@@ -212,6 +212,26 @@ def test_a_stop_that_reverted_while_others_were_written__has_its_row_later(stage
     assert stage.states() == [("stop", "reverted")]
 
 
+def test_postgres_is_away_while_a_stop_reverts_and_the_next_one_is_mined__each_has_its_row(
+    stage: Stage,
+) -> None:
+    """The one that was mined stood in the row of the one that reverted."""
+    sent = Sent(stage, LIES)
+    stops, names = sent.keeper.stops, sent.keeper.rpc.names
+    with postgres_away(sent.keeper):
+        stops.send([due(stage.vault, names[0])])
+        stops.follow()
+        stage.set_price(PRICE_AT_FLOOR)
+        stops.send([due(stage.vault, names[1])])
+        stops.follow()
+        stops.write()
+    assert (stage.status(), sent.count(), stage.states()) == ("stopped", 2, [])
+    stops.write()
+    assert stage.states() == [("stop", "reverted"), ("stop", "broadcast")]
+    stops.write()
+    assert stage.states() == [("stop", "reverted"), ("stop", "mined")]
+
+
 def test_a_planned_stop_that_was_given_up__is_followed_once_it_is_sent_after_all(
     stage: Stage,
 ) -> None:

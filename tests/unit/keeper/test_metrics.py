@@ -51,6 +51,16 @@ def test_tick_age__grows_at_the_scrape_while_the_loop_says_nothing(
     assert value(metrics, "tick_age_seconds") == 30
 
 
+def test_tick_age__grows_while_a_leader_cannot_begin_its_first_tick(
+    metrics: KeeperMetrics, clock: Clock
+) -> None:
+    for _ in range(3):
+        metrics.leading(7)
+        clock.now += 20
+        metrics.failed(OSError())
+    assert value(metrics, "tick_age_seconds") == 60
+
+
 def test_a_tick__is_counted_with_what_it_judged(metrics: KeeperMetrics) -> None:
     metrics.ticked(0.25, JUDGED_THREE)
     assert [

@@ -333,8 +333,10 @@ def test_distrust__the_block_goes_on_and_the_next_begins_with_another_until_it_r
 # What is known of a node
 
 
-def header(number: int, branch: str = "a") -> BlockHeader:
-    return BlockHeader(number, f"0x{branch}{number:063x}", "", 0, 0, (), 0)
+def header(number: int, branch: str = "a", *, parent: str | None = None) -> BlockHeader:
+    """`parent`: the branch of its parent, if that is another."""
+    before = f"0x{parent or branch}{number - 1:063x}"
+    return BlockHeader(number, f"0x{branch}{number:063x}", before, 0, 0, (), 0)
 
 
 def test_the_age_of_a_head__counts_since_its_height_last_rose() -> None:
@@ -353,6 +355,18 @@ def test_a_head_that_stands_still__gives_way_to_a_lower_one() -> None:
         world.now += wait_s
         world.rpc.saw("a:8545", header(number))
         assert world.rpc.head_age_s("a:8545") == pytest.approx(age_s)
+
+
+def test_a_lower_head_of_another_branch__is_believed_at_once() -> None:
+    world = World("a")
+    for number in (98, 99, 100):
+        world.rpc.saw("a:8545", header(number))
+    ages = []
+    for one in (header(97, "b", parent="a"), header(98, "b"), header(99, "b")):
+        world.now += 2
+        world.rpc.saw("a:8545", one)
+        ages.append(world.rpc.head_age_s("a:8545"))
+    assert ages == [2, 0, 0]
 
 
 def test_a_known_head__is_no_rise_though_a_lower_one_was_believed_since() -> None:
