@@ -1,6 +1,6 @@
 """The indexer's process: settings in, one loop out.
 
-`python -m indexer.main [run | scan | status | retry | acknowledge]`
+`python -m indexer.main [run | scan | status | acknowledge]`
 
 It leads or waits to lead; leading, it follows the chain, says every second how it is (row
 `leader`), and ends when the right to write is lost, or when it hangs (core.watchdog). No failure of
@@ -26,20 +26,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.audit import queries as findings
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
-from core.db.leadership import Leadership, LeadershipLostError, keep_out_writes, require_epoch
+from core.db.leadership import Leadership, LeadershipLostError, require_epoch
 from core.db.outage import no_database
-from core.errors import MandateError, OutsideError, text_of
 from core.exporter import serve_or_tell
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
-from core.mandate.venues.registry import venues
 from core.market import scans
 from core.settings import Deployment, Settings
 from core.startup import read_settings, refusals
 from core.targets.limits import target_limits
 from core.watchdog import Watchdog
-from indexer import held, status
-from indexer.chain.context import ChainContext
+from indexer import status
 from indexer.loop import AuditPlace, Indexer, now_utc
 from indexer.metrics import IndexerMetrics, TimedDatabase
 
@@ -51,9 +48,6 @@ NAME = "indexer"
 COLLECT_AFTER = 50_000  # objects
 CONTRACTS = "factory", "usdc", LENS  # that nothing can be followed without
 STATUS_ANSWER_S = 2.0  # a person waits
-# Of work beside a leader, whose beats wait for it: frozen, it is ended sooner than a spare calls
-# the leader silent (core.db.leadership).
-BESIDE = Bounds(pool_size=1, overflow=1, idle_in_transaction_s=1)
 
 log = structlog.get_logger("indexer")
 # A pretty traceback shows values, and those may be secrets.
@@ -104,25 +98,6 @@ def build_audit(settings: Settings, deployment: Deployment) -> AuditPlace | None
         settings.audit_blocks,
         settings.audit_every_s,
         is_same_provider=len(urls) == 1,
-    )
-
-
-def beside(database: Database, rpc: Nodes, deployment: Deployment) -> ChainContext:
-    """For short work beside a leader: its transactions wait for ours and ours for its, so that
-    nobody judges what the other one writes.
-    """
-    contracts = deployment.contracts
-    return ChainContext(
-        reader=VaultReader(rpc, contracts),
-        database=database,
-        chain_id=deployment.chain_id,
-        factory=contracts["factory"],
-        usdc=contracts["usdc"],
-        x402_adapter=venues().payment_adapter(contracts),
-        reserve_token=contracts.get("reserve_token"),
-        start_block=deployment.block,
-        epoch=0,
-        fence=lambda session: keep_out_writes(session, NAME),
     )
 
 
@@ -266,41 +241,6 @@ def show_status(
     else:
         Console().print(*status.tables(report), *status.scanner_tables(report), sep="\n")
     raise typer.Exit(0 if report.is_healthy else 1)
-
-
-@app.command()
-def retry(
-    ledger: str | None = typer.Option(
-        None, help="a mandate's public id, or account:ID; without it everything that is held"
-    ),
-) -> None:
-    """Try again what ledgers refused.
-
-    Exit 0: nothing is held any more; 1: something is, and why; 2: it could not be tried.
-
-    It may run beside an indexer that leads, which waits for the few milliseconds that each ledger
-    takes.
-    """
-    settings = read_settings(answers=True)
-    with refusals():
-        deployment = settings.deployment(*CONTRACTS)
-    database = Database(settings.database_url, application_name=f"{NAME} retry", bounds=BESIDE)
-    rpc = Nodes(settings.rpc_urls)
-    try:
-        found = held.retry_held(beside(database, rpc, deployment), ledger, now_utc())
-    except (SQLAlchemyError, OutsideError, MandateError) as error:
-        typer.echo(
-            "Nothing was tried. "
-            f"{no_database(error) if isinstance(error, SQLAlchemyError) else text_of(error)}",
-            err=True,
-        )
-        raise typer.Exit(2) from None
-    finally:
-        rpc.close()
-        database.close()
-    for line in found.lines:
-        typer.echo(line)
-    raise typer.Exit(1 if found.is_held else 0)
 
 
 @app.command()

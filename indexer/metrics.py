@@ -160,16 +160,10 @@ class IndexerMetrics:
 
     # What the loop tells
 
-    def block_written(self, number: int, at: int, rows: int, reverts: int) -> None:
-        """A block was committed.
-
-        `at`: its own time in unix seconds; `rows` of the ledgers, `reverts` found in it.
+    def blocks_written(self, number: int, at: int, blocks: int, rows: int) -> None:
+        """`blocks` blocks were committed at once, with `rows` of the ledgers; `number` and `at` (unix
+        seconds) are the last one's.
         """
-        self.range_written(number, at, 1, rows)
-        self.reverts_found.inc(reverts)
-
-    def range_written(self, number: int, at: int, blocks: int, rows: int) -> None:
-        """`blocks` blocks were committed at once; `number` and `at` are the last one's."""
         self._newest_block_at = at
         self._moved_to(number)
         self.blocks.inc(blocks)

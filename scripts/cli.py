@@ -86,7 +86,7 @@ def api() -> None:
 
 @app.command(context_settings=COMMANDS_PASSED_ON)
 def indexer(context: typer.Context) -> None:
-    """Read the chain into Postgres until SIGTERM; or: indexer status, retry, acknowledge."""
+    """Read the chain into Postgres until SIGTERM; or: indexer status, acknowledge."""
     if not context.args:
         _run("indexer.main", "run")
     from indexer.main import app

@@ -168,22 +168,26 @@ def save_mark(
 # Blocks and logs
 
 
-def add_block(session: WriteSession, chain_id: int, header: BlockHeader, now: datetime) -> None:
-    """A block at the head; one that was orphaned before becomes canonical again."""
-    statement = insert(ChainBlock).values(
-        chain_id=chain_id,
-        hash=bytes_of(header.hash),
-        number=header.number,
-        parent_hash=bytes_of(header.parent_hash),
-        ts=header.timestamp,
-        canonical=True,
-        seen_at=now,
+def add_blocks(
+    session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime
+) -> None:
+    """Blocks that are canonical; one that was orphaned before is again."""
+    rows = [
+        {
+            "chain_id": chain_id,
+            "hash": bytes_of(header.hash),
+            "number": header.number,
+            "parent_hash": bytes_of(header.parent_hash),
+            "ts": header.timestamp,
+            "canonical": True,
+            "seen_at": now,
+        }
+        for header in headers
+    ]
+    statement = insert(ChainBlock).on_conflict_do_update(
+        index_elements=["chain_id", "hash"], set_={"canonical": True}
     )
-    session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["chain_id", "hash"], set_={"canonical": True}
-        )
-    )
+    session.execute(statement, rows)
 
 
 def insert_new(session: WriteSession, table: type[Any], rows: Sequence[Mapping[str, Any]]) -> None:
@@ -227,27 +231,10 @@ def replace_logs(
     add_logs(session, chain_id, logs)
 
 
-def copy_blocks(
-    session: WriteSession, chain_id: int, headers: Sequence[BlockHeader], now: datetime
-) -> None:
-    """Many blocks that were never seen, by COPY; one that stands already is an error
+def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[RawLog]) -> None:
+    """The logs of blocks that were never seen, by COPY; one that stands already is an error
     (`has_orphans_above`).
     """
-    seen_at = now.isoformat()
-    lines = (
-        f"{chain_id}\t{hex_cell(header.hash)}\t{header.number}\t{hex_cell(header.parent_hash)}\t{header.timestamp}\tt\t{seen_at}"
-        for header in headers
-    )
-    copy_lines(
-        session,
-        ChainBlock.__tablename__,
-        ("chain_id", "hash", "number", "parent_hash", "ts", "canonical", "seen_at"),
-        lines,
-    )
-
-
-def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[RawLog]) -> None:
-    """As `copy_blocks`, the logs of such blocks."""
     lines = (
         f"{chain_id}\t{hex_cell(log.block_hash)}\t{log.log_index}\t{log.block_number}\t{hex_cell(log.tx_hash)}\t{log.tx_index}"
         f"\t{hex_cell(log.address)}\t{hex_array_cell(log.topics)}\t{hex_cell(log.data)}"

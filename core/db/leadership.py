@@ -61,7 +61,7 @@ from core.errors import OutsideError
 BEAT_S = 0.5
 SILENT_S = 2.0
 HELD_UP_S = 1.0
-TRY_S = 0.4  # how often a spare should try
+TRY_S = 0.2  # how often a spare should try
 # twice what one call to the chain may take (core.chain.nodes), and any database statement
 STUCK_S = 60.0
 BOUNDS = {"connect_timeout": 5, "options": f"{AS_WE_READ} -c statement_timeout=10000"}

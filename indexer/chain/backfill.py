@@ -218,17 +218,13 @@ class Backfill:
     def _write(
         self, facts: list[BlockFacts], watch: WatchList, cursor: Cursor, final: BlockHeader
     ) -> Filled:
-        published = {
-            block.header.hash: published_rules(self._chain.reader, block, self._chain.refusals)
-            for block in facts
-            if block.events_of(AdapterListed)
-        }
+        published = published_rules(self._chain.reader, facts, self._chain.refusals)
         is_first_sight = not watch.vaults
         last, now = facts[-1].header, self._clock()
         to = Cursor(last.number, last.hash)
         with self._chain.database.write() as session:
             writer = BlockWriter(session, self._chain, watch, now)
-            rows = writer.range(facts, published, cursor)
+            rows = writer.blocks(facts, published, cursor, are_new=True)
             reverts.owe(session, self._chain, cursor, to, final.number, is_first_sight, now)
         return Filled(to, watch, len(facts), rows, last.timestamp)
 

@@ -31,7 +31,7 @@ Laws
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 
 import structlog
@@ -68,9 +68,9 @@ MAY_REFUSE = (SQLAlchemyError, PsycopgError, AbiDecodeError, *OF_A_RULE)
 DATABASE, DOMAIN, UNDECODABLE, BEHIND = "database", "domain", "undecodable", "behind"
 INCOMPLETE = "incomplete"
 
-# of held facts; a step is one transaction, for which the beats of an indexer that leads wait
-# (leader.keep_out_writes)
+# of held facts; a step is one transaction, for which the writes at the head wait
 FACTS_A_STEP = 200
+TRY_AGAIN = timedelta(minutes=10)
 
 log = structlog.get_logger(__name__)
 
@@ -339,31 +339,32 @@ class HeldFacts:
     def __init__(self, chain: ChainContext, clock: Callable[[], datetime]) -> None:
         self._chain = chain
         self._clock = clock
-        self._tried = set[int]()  # first facts of ledgers, by id
+        self._again_at: dict[int, datetime] = {}  # by the id of a ledger's first fact
 
     def round(self) -> list[Retried]:
-        """Each ledger once, and again when another fact has become its first.
+        """Each ledger at the start and every TRY_AGAIN, and when another fact has become its first.
 
         Errors: as `retry`, but a time-out.
         """
-        tried = list[Retried]()
+        tried, now = list[Retried](), self._clock()
         with self._chain.database.read() as session:
             held = held_ledgers(session)
             new = [
                 (one, ledger_name(session, one.ledger, one.ledger_id))
                 for one in held
-                if one.first not in self._tried
+                if self._again_at.get(one.first, now) <= now
             ]
-        self._tried &= {one.first for one in held}
+        known = {one.first for one in held}
+        self._again_at = {id_: at for id_, at in self._again_at.items() if id_ in known}
         for one, name in new:
             try:
-                done = retry(self._chain, one.ledger, one.ledger_id, self._clock())
+                done = retry(self._chain, one.ledger, one.ledger_id, now)
             except SQLAlchemyError as error:
                 if not is_time_out(error):
                     raise
                 log.exception("held facts could not be tried", book=name)
                 continue
-            self._tried.add(one.first)
+            self._again_at[one.first] = now + TRY_AGAIN
             tried.append(done)
             why = None if done.refusal is None else done.refusal.note
             log.warning("held facts tried again", book=name, released=done.released, still_held=why)

@@ -1,7 +1,7 @@
 """What adapters publish in the block that lists them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import structlog
 
@@ -15,25 +15,29 @@ from core.mandate.rules.terms import Rule
 from indexer.chain.facts import BlockFacts
 
 MOST_REFUSALS = 5
+Published = Mapping[str, tuple[Rule, ...]]  # by adapter
 
 log = structlog.get_logger(__name__)
 
 
 def published_rules(
-    reader: VaultReader, facts: BlockFacts, refusals: Counter[str]
-) -> Mapping[str, tuple[Rule, ...]]:
-    """Adapter -> rules, of every adapter that the block lists; none of a contract that is no
-    adapter, or publishes what no adapter may: one bad adapter must not end the record of all.
+    reader: VaultReader, blocks: Iterable[BlockFacts], refusals: Counter[str]
+) -> Mapping[str, Published]:
+    """By block hash, adapter -> rules of every adapter that the block lists; none of a contract that
+    is no adapter, or publishes what no adapter may: one bad adapter must not end the record of all.
 
     `refusals` counts rounds in which all nodes refuse to run an adapter, in words that are no
     contract's failure: after MOST_REFUSALS it is taken for one.
 
     Errors: RpcUnreachableError; RpcRefusedError: ask again.
     """
-    found = dict[str, tuple[Rule, ...]]()
-    for adapter in (event.adapter for event in facts.events_of(AdapterListed)):
+    found: dict[str, dict[str, tuple[Rule, ...]]] = {}
+    listed = [
+        (one.header, event.adapter) for one in blocks for event in one.events_of(AdapterListed)
+    ]
+    for block, adapter in listed:
         try:
-            rules = _rules_of(reader, adapter, facts.header.hash)
+            rules = _rules_of(reader, adapter, block.hash)
             fault = rules_fault(adapter, rules) if rules else None  # the relay rightly has none
         except (RpcRevertedError, RpcCodeFailedError, AbiDecodeError) as error:
             rules, fault = (), str(error)
@@ -43,9 +47,9 @@ def published_rules(
                 raise
             rules, fault = (), str(error)
         if fault is not None:
-            block = facts.header.number
-            log.warning("adapter publishes no rules", adapter=adapter, block=block, error=fault)
-        found[adapter] = () if fault else rules
+            what, number = "adapter publishes no rules", block.number
+            log.warning(what, adapter=adapter, block=number, error=fault)
+        found.setdefault(block.hash, {})[adapter] = () if fault else rules
     return found
 
 

@@ -1,13 +1,14 @@
-"""The tip loop: follow the chain block by block, each block one transaction, each reorg one unwind.
+"""The tip loop: follow the chain block by block, each reorg one unwind.
 
     poll latest --- known? ------------------------> nothing to do
          |--------- far below `finalized` ---------> a range in one transaction (backfill.py), then poll again
-         |--------- higher, linked to the cursor --> fetch, verify, write; up to BLOCKS_A_ROUND, then poll again
+         |--------- higher, linked to the cursor --> fetch, verify; written, up to BLOCKS_A_TRANSACTION at once; poll again
          |--------- not linked, or other hash -----> unwind to the common ancestor, then forward again
          '--------- lower, our hash there ---------> ignored: behind one URL stand machines of several heights
 
 Laws
-- Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash).
+- Blocks are written strictly in order, and only on top of the cursor (compare-and-set on its hash);
+  one at the head, and where we are behind a few in one transaction.
 - What a node says is verified before it is written; a contradiction ends the round, its node rests,
   and the next round asks again.
 - One URL answers a whole round, not one machine. What is missing within NEAR of the head that was
@@ -45,7 +46,7 @@ from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, fi
 from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
 from indexer.chain.write import BlockWriter
 
-BLOCKS_A_ROUND = 50
+BLOCKS_A_ROUND, BLOCKS_A_TRANSACTION = 50, 10
 HEADERS_A_REQUEST = 10  # a plan of 25 calls a second grants them beside their receipts
 NEAR = 3  # blocks that the machines behind one URL may be apart
 STALE = timedelta(seconds=10)  # without a new block, where blocks come every 2 s
@@ -177,14 +178,21 @@ class TipLoop:
         final = self._final_far_ahead(head)
         if final is not None:
             return self._fill(head, final)
-        written = 0
-        for header in self._headers_to(head):
-            if header.parent_hash != self._cursor.hash:
-                return self._unwind(head)
-            self._nodes.confirm_back(Cursor(header.number, header.hash), head)
-            self._take(header, seen_at)
-            written += 1
-        return TipRound(head.number, self._cursor.number, written)
+        first, blocks = self._cursor.number, list[BlockFacts]()
+        try:
+            for header in self._headers_to(head):
+                if header.parent_hash != (blocks[-1].header if blocks else self._cursor).hash:
+                    if not blocks:
+                        return self._unwind(head)
+                    break
+                self._nodes.confirm_back(Cursor(header.number, header.hash), head)
+                blocks.append(self._facts(header))
+                # what follows an event of ours is judged by a watch list that knows it
+                if blocks[-1].found or len(blocks) == BLOCKS_A_TRANSACTION:
+                    self._write(blocks, seen_at)
+        finally:
+            self._write(blocks, seen_at)
+        return TipRound(head.number, self._cursor.number, self._cursor.number - first)
 
     def _final_far_ahead(self, head: BlockHeader) -> BlockHeader | None:
         """The finalized block, when the way to it is worth taking in ranges and starts on our own
@@ -204,7 +212,7 @@ class TipLoop:
             return TipRound(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
         self._nodes.gave()
-        self._chain.metrics.range_written(
+        self._chain.metrics.blocks_written(
             filled.cursor.number, filled.newest_at, filled.blocks, filled.rows
         )
         log.info(
@@ -234,22 +242,32 @@ class TipLoop:
         if last == head.number:
             yield head
 
-    def _take(self, header: BlockHeader, seen_at: datetime) -> None:
+    def _facts(self, header: BlockHeader) -> BlockFacts:
         block = fetch_block(self._chain.reader, header, self._watch.may_concern, self._chain.sign)
         self._watch.wallets = {}
         if payees := usdc_payees(block.logs, self._chain.usdc):
             with self._chain.database.read() as session:
                 # asked again: wallets are linked without the chain's knowing
                 self._watch.wallets = linked_wallets(session, payees)
-        facts = facts_of(block, self._watch, self._chain.chain_id)
+        return facts_of(block, self._watch, self._chain.chain_id)
+
+    def _write(self, blocks: list[BlockFacts], seen_at: datetime) -> None:
+        """Write these, if there are any, and empty the list."""
+        facts = blocks.copy()
+        blocks.clear()
+        if not facts:
+            return
         published = published_rules(self._chain.reader, facts, self._chain.refusals)
-        now, watch = self._clock(), self._watch.copy() if facts.found else self._watch
+        last, now = facts[-1].header, self._clock()
+        watch = self._watch.copy() if facts[-1].found else self._watch
         with self._chain.database.write() as session:
             writer = BlockWriter(session, self._chain, watch, now)
-            rows = writer.block(facts, published, self._cursor)
-        self._cursor, self._watch, self._moved_at = Cursor(header.number, header.hash), watch, now
+            rows = writer.blocks(facts, published, self._cursor)
+        self._cursor, self._watch, self._moved_at = Cursor(last.number, last.hash), watch, now
         self._nodes.gave()
-        self._tell(facts, rows, seen_at)
+        self._chain.metrics.blocks_written(last.number, last.timestamp, len(facts), rows)
+        for one in facts:
+            self._tell(one, seen_at)
 
     def _unwind(self, head: BlockHeader) -> TipRound:
         try:
@@ -293,7 +311,7 @@ class TipLoop:
         start = Cursor(header.number, header.hash)
         with chain.database.write() as session:
             chain.fence(session)
-            repository.add_block(session, chain.chain_id, header, now)
+            repository.add_blocks(session, chain.chain_id, [header], now)
             repository.start_cursor(session, TIP, chain.chain_id, start, chain.epoch, now)
             # what was held is met again on the way
             tell_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
@@ -306,10 +324,10 @@ class TipLoop:
         with self._chain.database.read() as session:
             return read_watch_list(session, self._chain)
 
-    def _tell(self, facts: BlockFacts, rows: int, seen_at: datetime) -> None:
+    def _tell(self, facts: BlockFacts, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
         header, reverts, now = facts.header, len(facts.reverts), self._clock()
-        self._chain.metrics.block_written(header.number, header.timestamp, rows, reverts)
+        self._chain.metrics.reverts_found.inc(reverts)
         events = [type(item.event).__name__ for item in facts.found if item.event is not None]
         says = log.info if events or reverts else log.debug
         says(
@@ -318,7 +336,6 @@ class TipLoop:
             hash=header.hash,
             events=events,
             reverts=reverts,
-            rows=rows,
             since_seen_ms=round((now - seen_at).total_seconds() * 1000),
             age_s=round(now.timestamp() - header.timestamp, 1),
         )

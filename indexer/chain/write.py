@@ -1,11 +1,10 @@
-"""What blocks say, written: one block at the tip, a range of them in the backfill, each time one
-transaction.
+"""What blocks say, written: a few at the tip, a range of them in the backfill, each time one transaction.
 
     blocks, logs  ->  the reserve token's events  ->  vaults, agents, adapters  ->  reverted calls  ->  ledgers  ->  cursor
 
-All or nothing: a crash at any point leaves the cursor where the data ends. A range is written by
-COPY, and its ledgers in one go, unless one of its blocks says something of the factory that other
-ledgers are told of: then they are brought up to that block first. What a ledger refuses is held
+All or nothing: a crash at any point leaves the cursor where the data ends. Ledgers are
+written in one go, unless a block says something of the factory that other ledgers are told of: then
+they are brought up to that block first. What a ledger refuses is held
 back, and everything else goes on (quarantine.py).
 """
 
@@ -36,7 +35,7 @@ from core.mandate.rules.events import (
     X402Paid,
 )
 from core.mandate.rules.ledger import row_from_event
-from core.mandate.rules.terms import ZERO_ADDRESS, Rule, rules_to_json
+from core.mandate.rules.terms import ZERO_ADDRESS, rules_to_json
 from core.quarantine.queries import ACCOUNT, MANDATE
 from core.sponsored import queries as sponsored
 from indexer.chain.context import ChainContext
@@ -50,10 +49,8 @@ from indexer.chain.facts import (
 )
 from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, Taking, fault_of
 from indexer.chain.reserve import write_reserve
+from indexer.chain.rules import Published
 from indexer.chain.watch import WatchChangedError, WatchList
-
-# adapter -> the rules it published in the block that listed it
-Published = Mapping[str, Sequence[Rule]]
 
 
 @dataclass(slots=True)
@@ -70,32 +67,29 @@ class BlockWriter:
     _mandates: dict[int, list[LedgerEntry]] = field(default_factory=dict)
     _accounts: dict[int, list[LedgerEntry]] = field(default_factory=dict)
 
-    def block(self, facts: BlockFacts, published: Published, at: Cursor) -> int:
-        """Write all that one block says, and move the cursor from `at` to it; the number of ledger
-        rows.
+    def blocks(
+        self,
+        blocks: Sequence[BlockFacts],
+        published: Mapping[str, Published],
+        at: Cursor,
+        *,
+        are_new: bool = False,
+    ) -> int:
+        """Write all that blocks in a row say, and move the cursor from `at` to the last of them; the
+        number of ledger rows. `published` is by block hash.
 
-        A block that was seen before, and thrown out, is taken back as it stands.
+        A block that was seen before, and thrown out, is taken back as it stands. `are_new`: none of
+        them was ever seen.
         Errors: LeadershipLostError, CursorMovedError, WatchChangedError.
         """
-        self._fence()
-        repository.add_block(self.session, self.chain.chain_id, facts.header, self.now)
-        repository.add_logs(self.session, self.chain.chain_id, facts.logs)
-        return self._facts([facts], {facts.header.hash: published}, at)
-
-    def range(
-        self, blocks: Sequence[BlockFacts], published: Mapping[str, Published], at: Cursor
-    ) -> int:
-        """As `block`, for blocks in a row that were never seen. `published` is by block hash."""
         session, chain_id = self.session, self.chain.chain_id
-        self._fence()
-        repository.copy_blocks(session, chain_id, [facts.header for facts in blocks], self.now)
-        repository.copy_logs(session, chain_id, [log for facts in blocks for log in facts.logs])
-        return self._facts(blocks, published, at)
-
-    def _fence(self) -> None:
-        self.chain.fence(self.session)
+        self.chain.fence(session)
         if self.chain.watch_changed.is_set():
             raise WatchChangedError
+        repository.add_blocks(session, chain_id, [facts.header for facts in blocks], self.now)
+        add_logs = repository.copy_logs if are_new else repository.add_logs
+        add_logs(session, chain_id, [log for facts in blocks for log in facts.logs])
+        return self._facts(blocks, published, at)
 
     def late(self, facts: BlockFacts) -> int:
         """Logs that were added after their block was written; `watch` is as of that block."""

@@ -111,7 +111,7 @@ class Crowd:
         with self.database.write() as session:
             first = header(1)
             vaults = [(first, self._vault(n, id_)) for n, id_ in enumerate(self.ids)]
-            repository.copy_blocks(
+            repository.add_blocks(
                 session, CHAIN_ID, [header(number) for number in range(1, rows + 1)], self.now
             )
             add_vaults(session, CHAIN_ID, vaults, ())
@@ -144,7 +144,7 @@ class Crowd:
 
     def take(self, facts: BlockFacts) -> None:
         with self.database.write() as session:
-            BlockWriter(session, self.chain, self.watch, self.now).block(facts, {}, self.at)
+            BlockWriter(session, self.chain, self.watch, self.now).blocks([facts], {}, self.at)
         self.at = Cursor(facts.header.number, facts.header.hash)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.indexer.refusing import Refusals
@@ -64,71 +63,18 @@ def is_silent(done: "subprocess.CompletedProcess[str]") -> bool:
     )
 
 
-def test_retry__answers_on_stdout_and_logs_on_stderr(
-    run: Run, held: tuple[Issued, Refusals]
-) -> None:
-    mandate, refusals = held
-    done = run("retry", is_real=True)
-    assert (done.returncode, done.stdout.splitlines()) == (
-        1,
-        [
-            (
-                f"{mandate.public_id}: 0 of 2 facts are in the ledger now, the others are still "
-                "held. The database refuses it (SQLSTATE 23514)."
-            )
-        ],
-    )
-    assert [json.loads(line)["event"] for line in done.stderr.splitlines()] != []
-    refusals.drop()
-    done = run("retry", "--ledger", mandate.public_id)
-    assert (done.returncode, done.stdout) == (
-        0,
-        f"{mandate.public_id}: 2 of 2 facts are in the ledger now\n",
-    )
-    assert (done.stderr, run("retry").stdout) == ("", "Nothing is held.\n")
-
-
-def test_retry__of_what_a_constraint_refuses__names_it(
-    run: Run, follower: Follower, held: tuple[Issued, Refusals]
-) -> None:
-    mandate, refusals = held
-    refusals.drop()
-    with follower.database.write() as session:
-        session.execute(
-            text(
-                "alter table mandate_event add constraint no_more check (mandate_id <> "
-                f"{mandate.id}) not valid"
-            )
-        )
-    assert run("retry").stdout.endswith(
-        "The database refuses it (SQLSTATE 23514, constraint no_more).\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "ledger", ["account:" + "9" * 23, "account:x", "m_nobodys234", "'; drop table leader"]
-)
-def test_retry__of_a_ledger_that_there_is_not__says_what_to_write(run: Run, ledger: str) -> None:
-    done = run("retry", "--ledger", ledger)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "no mandate has this public id; write one, or account:ID" in done.stderr
-    assert is_silent(done)
-
-
 def test_without_a_database__each_says_so_in_a_line(run: Run) -> None:
-    tried, closed, shown = (
-        run(*command, DATABASE_URL=NOWHERE)
-        for command in (("retry",), ("acknowledge", "1"), ("status",))
+    closed, shown = (
+        run(*command, DATABASE_URL=NOWHERE) for command in (("acknowledge", "1"), ("status",))
     )
-    assert [(done.returncode, done.stdout, done.stderr) for done in (tried, closed, shown)] == [
-        (2, "", f"Nothing was tried. {NO_DATABASE}\n"),
+    assert [(done.returncode, done.stdout, done.stderr) for done in (closed, shown)] == [
         (2, "", f"Nothing was closed. {NO_DATABASE}\n"),
         (1, "", f"{NO_DATABASE}\n"),
     ]
 
 
 def test_settings_that_cannot_work__end_every_command_with_one_line_and_two(run: Run) -> None:
-    for command in (("run",), ("status",), ("retry",), ("acknowledge", "1"), ()):
+    for command in (("run",), ("status",), ("acknowledge", "1"), ()):
         done = run(*command, INDEXER_WATCHDOG_S="inf")
         [line] = (done.stdout + done.stderr).splitlines()
         assert (done.returncode, json.loads(line)["event"]) == (2, "configuration refused")

@@ -101,7 +101,7 @@ class World:
         self.payments = [Payment(self._hash(), *pair) for pair in pairs]
         self.blocks = [self._block(None)]
         with database.write() as session:
-            blocks.add_block(session, self.chain_id, self.blocks[0].header, self.clock)
+            blocks.add_blocks(session, self.chain_id, [self.blocks[0].header], self.clock)
         reader = cast("VaultReader", self)
         self.chain = ChainContext(
             reader,
@@ -239,7 +239,7 @@ class World:
                 )
                 blocks.orphan_blocks(session, self.chain_id, orphans[-1].number - 1)
             for number in range(len(ours) - len(orphans), len(self.blocks)):
-                blocks.add_block(session, self.chain_id, theirs[number], self.clock)
+                blocks.add_blocks(session, self.chain_id, [theirs[number]], self.clock)
 
     def look(self) -> None:
         watch_deposits(self.chain, self.clock)

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import OperationalError
 
 from core.db import leadership as leader
-from core.db.engine import Database
-from core.db.leadership import SILENT_S, Leadership
+from core.db.leadership import Leadership
 from core.health import views as health
 from core.watchdog import Watchdog
 from indexer import loop as loop_module
@@ -19,7 +18,6 @@ from indexer.chain import refold as refold_module
 from indexer.chain.quarantine import HeldFacts
 from indexer.chain.tip import TipLoop, TipRound
 from indexer.loop import Indexer
-from indexer.main import BESIDE
 from indexer.metrics import IndexerMetrics
 from tests.integration.indexer.conftest import Follower
 from tests.integration.indexer.refusing import Refusals
@@ -258,22 +256,3 @@ def test_a_database_that_is_away_before_it_leads__is_waited_for(
     monkeypatch.setattr(Leadership, "try_take", failing)
     running(indexer, lambda: rounds(metrics) >= 2)
     assert counted(metrics, "OperationalError") == 2
-
-
-def test_a_retry_that_is_frozen__holds_up_the_leaders_writes_for_less_than_a_spare_waits(
-    follower: Follower, database_url: str
-) -> None:
-    """Beats pass it at once, writes when the database itself has ended it."""
-    frozen = Database(database_url, bounds=BESIDE)
-    with frozen.write_session() as session:
-        leader.keep_out_writes(session, health.INDEXER)
-        begun = time.monotonic()
-        follower.leadership.beat({"state": "following"})
-        with follower.database.write() as other:
-            follower.leadership.fence(other)
-        assert time.monotonic() - begun < SILENT_S
-        with pytest.raises(SQLAlchemyError, match="idle-in-transaction timeout"):
-            leader.keep_out_writes(session, health.INDEXER)
-    frozen.close()
-    with follower.database.write() as session:
-        follower.leadership.fence(session)

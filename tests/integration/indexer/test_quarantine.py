@@ -4,7 +4,6 @@ when it can be.
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,17 +13,13 @@ from core.alerts import queries as alerts
 from core.alerts.tables import OwnerAlert
 from core.chain.abi import topic_of
 from core.chain.blocks import TransactionReceipt
-from core.db.leadership import keep_out_writes
 from core.db.outage import OutageError
-from core.errors import InvalidParameterError
 from core.health import views as health
 from core.health.rules import Health, judge_indexer
 from core.mandate.chain import calldata
 from core.mandate.tables import Mandate
 from core.transfers.rules import FourStates
 from indexer.chain.facts import deposit_key
-from indexer.held import retry_held
-from tests.each import each
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
 from tests.integration.indexer.refusing import DISK_FULL, TOO_LARGE, Refusals, counted, facts, held
@@ -323,45 +318,6 @@ def test_a_deposit_that_a_false_report_hid__is_held_when_its_ledger_refuses_it(
     watched.look()
     assert watched.status(hidden) == ("failed", "contradicted")
     assert [fact.reason for fact in facts(follower.database)] == ["database"]
-
-
-# By command
-
-
-@pytest.mark.slow
-def test_retry__beside_an_indexer_that_leads__says_what_it_did_and_why_not_more(
-    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
-) -> None:
-    first, second, _ = ledgers
-    for pair in (first, second):
-        refusals.add(buy(follower, pair))
-        buy(follower, pair)
-    follower.catch_up()
-    beside = replace(
-        follower.chain, epoch=0, fence=lambda session: keep_out_writes(session, "indexer")
-    )
-    refusals.drop(follower_key := held(follower.database, first[0].id)[0].base_key)
-    assert follower_key.startswith("log:")
-    told = retry_held(beside, None, now_utc())
-    assert told.is_held
-    assert told.lines == (
-        f"{first[0].public_id}: 2 of 2 facts are in the ledger now",
-        (
-            f"{second[0].public_id}: 0 of 2 facts are in the ledger now, the others are still "
-            "held. The database refuses it (SQLSTATE 23514)."
-        ),
-    )
-    refusals.drop()
-    assert not retry_held(beside, second[0].public_id, now_utc()).is_held
-    assert retry_held(beside, None, now_utc()).lines == ("Nothing is held.",)
-    follower.assert_sound(*first)
-    follower.assert_sound(*second)
-
-
-@each("pair", ["m_nobodys234", "account:x", "account:", "\x00", ""])
-def test_retry__of_a_ledger_that_there_is_not__is_refused(follower: Follower, pair: str) -> None:
-    with pytest.raises(InvalidParameterError, match="no mandate has this public id"):
-        retry_held(follower.chain, pair, now_utc())
 
 
 # Who is told

@@ -13,9 +13,10 @@ from core.chain.blocks import TransactionReceipt
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.readings import mandates_before, mandates_now
 from core.quarantine.rules import ShortLedger
+from indexer.chain.quarantine import TRY_AGAIN, HeldFacts
 from indexer.chain.reverts import RevertedCalls
 from tests.integration.chain_fixtures import USDC
-from tests.integration.indexer.conftest import Follower, SampleLedger
+from tests.integration.indexer.conftest import Follower, SampleLedger, now_utc
 from tests.integration.indexer.refusing import Refusals, counted, held
 from tests.integration.indexer.test_quarantine import buy, moves, owner_alerts, reasons
 from tests.slow import few
@@ -232,6 +233,21 @@ def test_a_ledger_on_which_the_database_times_out__keeps_no_other_from_being_tri
     refusals.drop()
     follower.retry_held()
     assert reasons(follower, first) == []
+
+
+def test_what_stays_held__is_tried_again_after_a_while(
+    follower: Follower, ledgers: Sequence[SampleLedger], refusals: Refusals
+) -> None:
+    """A cause that was mended in the database needs no restart."""
+    first, now = ledgers[0], now_utc()
+    refusals.add(buy(follower, first))
+    follower.catch_up()
+    queues = HeldFacts(follower.chain, lambda: now)
+    assert [one.released for one in queues.round()] == [0]
+    refusals.drop()
+    assert queues.round() == []
+    now += TRY_AGAIN
+    assert [one.released for one in queues.round()] == [1]
 
 
 @pytest.mark.slow

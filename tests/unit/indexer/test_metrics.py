@@ -30,7 +30,7 @@ def value(metrics: IndexerMetrics, series: str, **labels: str) -> float | None:
 def test_lag_seconds__grows_at_the_scrape_while_the_loop_says_nothing(
     metrics: IndexerMetrics, clock: Clock
 ) -> None:
-    metrics.block_written(7, 990, rows=2, reverts=1)
+    metrics.blocks_written(7, 990, 1, 2)
     assert value(metrics, "lag_seconds") == 10
     clock.now += 25
     assert value(metrics, "lag_seconds") == 35
@@ -45,13 +45,13 @@ def test_a_process_that_does_not_lead__has_no_lag_and_alarms_nobody(
         assert math.isnan(value(metrics, name) or 0)
 
 
-def test_a_block__is_counted_with_its_rows_and_reverts(metrics: IndexerMetrics) -> None:
-    metrics.block_written(7, 990, rows=2, reverts=1)
+def test_blocks__are_counted_with_their_rows(metrics: IndexerMetrics) -> None:
+    metrics.blocks_written(7, 990, 3, 2)
     metrics.round_done(9, 7)
     assert [
         value(metrics, f"{name}_total")
-        for name in ("blocks_written", "rows_written", "reverts_found", "rounds")
-    ] == [1, 2, 1, 1]
+        for name in ("blocks_written", "rows_written", "rounds")
+    ] == [3, 2, 1]
     assert (
         value(metrics, "cursor_number", name="tip"),
         value(metrics, "head_number", tag="latest"),

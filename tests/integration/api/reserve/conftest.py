@@ -42,7 +42,7 @@ class Chain:
         self.database, self.clock, self.height = database, clock, 1
         self.waited = 0
         with database.write() as session:
-            blocks.add_block(session, CHAIN, self._header(1), clock.now)
+            blocks.add_blocks(session, CHAIN, [self._header(1)], clock.now)
             at = Cursor(1, hash_of(1))
             blocks.start_cursor(session, TIP, CHAIN, at, 1, clock.now)
             blocks.save_mark(session, RESERVE_FOLLOWED, CHAIN, at, 1, clock.now)
@@ -73,7 +73,7 @@ class Chain:
             log_index=0,
         )
         with self.database.write() as session:
-            blocks.add_block(session, CHAIN, self._header(number), now)
+            blocks.add_blocks(session, CHAIN, [self._header(number)], now)
             add_events(
                 session, CHAIN, [NewReserveEvent(fact, log, MINED_AT + number + self.waited)]
             )
