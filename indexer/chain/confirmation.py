@@ -49,9 +49,11 @@ class Confirmation:
         """The node of this round has our newest block."""
         self._said = None
 
-    def gave(self) -> None:
-        """The node of this round gave a block that is written."""
-        self._giver, self._said = self._rpc.pinned_name, None
+    def gave(self, number: int) -> None:
+        """The node of this round gave the blocks that are written, up to this one."""
+        self._giver = self._rpc.pinned_name
+        if self._said is not None and self._said[0].number <= number:
+            self._said = None
 
     def took_back(self, orphans: Sequence[Cursor]) -> None:
         """These blocks are unwound."""

@@ -211,7 +211,7 @@ class TipLoop:
         if filled is None:
             return TipRound(head.number, self._cursor.number)
         self._cursor, self._watch, self._moved_at = filled.cursor, filled.watch, self._clock()
-        self._nodes.gave()
+        self._nodes.gave(filled.cursor.number)
         self._chain.metrics.blocks_written(
             filled.cursor.number, filled.newest_at, filled.blocks, filled.rows
         )
@@ -264,7 +264,7 @@ class TipLoop:
             writer = BlockWriter(session, self._chain, watch, now)
             rows = writer.blocks(facts, published, self._cursor)
         self._cursor, self._watch, self._moved_at = Cursor(last.number, last.hash), watch, now
-        self._nodes.gave()
+        self._nodes.gave(last.number)
         self._chain.metrics.blocks_written(last.number, last.timestamp, len(facts), rows)
         for one in facts:
             self._tell(one, seen_at)
