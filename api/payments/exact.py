@@ -28,7 +28,6 @@ from datetime import timedelta
 from typing import Final
 
 import structlog
-from eth_utils.address import to_checksum_address
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from api.kernel.caller import AgentCaller
@@ -54,8 +53,8 @@ from core.chain.reader import ChainReader
 from core.errors import OutsideError
 from core.hexes import bytes_of, hex_of
 from core.payments import queries as payments
-from core.payments.chain import Authorization, is_paid, spent_of
-from core.payments.rules import PaymentState
+from core.payments.chain import is_paid, spent_of
+from core.payments.rules import Authorization, PaymentState
 from core.payments.tables import X402Payment
 
 MAX_FAILURE: Final = 200  # characters of a reason that are kept
@@ -108,7 +107,7 @@ def paid_before(
     rows = payments.unserved_of_slot(till.session, slot.digest)
     till.session.commit()
     for row in rows:
-        wanted = _authorization_of(row)
+        wanted = payments.authorization_of(row)
         if wanted.nonce == sent_now or row.resource != till.read.resource:
             continue
         with _alone(till, (row.asset, row.payer, row.nonce)):
@@ -144,16 +143,6 @@ def _late(till: Till, row: X402Payment, wanted: Authorization) -> str | None:
         "touched; send the same call again, with either payment."
     )
     raise Refusal("settlement_pending", detail, retry_at=now + timedelta(seconds=RETRY_S))
-
-
-def _authorization_of(row: X402Payment) -> Authorization:
-    return Authorization(
-        token=to_checksum_address(row.asset),
-        payer=to_checksum_address(row.payer),
-        nonce=hex_of(row.nonce),
-        pay_to=to_checksum_address(row.pay_to),
-        amount=row.amount_usdc_e6,
-    )
 
 
 def _is_waiting(chain: ChainReader, tx_hash: bytes | None) -> bool:

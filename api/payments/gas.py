@@ -143,7 +143,7 @@ def account_for_late_ones(payment: JudgedPayment) -> None:
         ):
             log.warning(
                 "settlement_reverted",
-                payer=one.payer,
+                payer=one.wanted.payer,
                 cost_wei=cost.wei,
                 bars_payer=cost.bars_payer,
             )

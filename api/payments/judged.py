@@ -175,7 +175,8 @@ def _most_under_way(payment: JudgedPayment, balance: PayerBalance, failed: int) 
 def _require_few_failures(payment: JudgedPayment) -> int:
     """How many settlements failed within the hour. Errors: Refusal payment_invalid."""
     now, payer = payment.read.now, payment.signed.authorization.payer
-    barred = settlements.barred_since(payment.session, payment.identity, now - BARRED)
+    reverts = settlements.reverts(payment.session, payment.identity, now - WINDOW, now - BARRED)
+    barred = reverts.barred
     if barred is not None and payment.payment_config.gas is not None:
         detail = (
             f"The payment was refused: {payer} is a contract, and reverted in the block what it "
@@ -184,8 +185,8 @@ def _require_few_failures(payment: JudgedPayment) -> int:
         )
         raise _later(payment, detail, barred + BARRED - now)
     failed = payments.failures(payment.session, payment.identity, now - WINDOW)
-    reverted, first = settlements.reverted_after(payment.session, payment.identity, now - WINDOW)
-    count, since = max((failed.count, failed.since), (reverted, first), key=lambda one: one[0])
+    told = ((failed.count, failed.since), (reverts.count, reverts.first))
+    count, since = max(told, key=lambda one: one[0])
     if since is not None and count >= MAX_FAILURES:
         detail = (
             f"The payment was refused: {count} settlements of {payer} failed within an hour; pay "

@@ -19,7 +19,7 @@ from api.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
 from core.chain.signatures import kept_signature
 from core.hexes import bytes_of, checksum_address, read_account
 from core.mandate.chain.typed_data import transfer_authorization_digest
-from core.payments.chain import Authorization
+from core.payments.rules import Authorization
 
 VERSION = 2
 SECONDS = "unix seconds, below 2^64"

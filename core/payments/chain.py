@@ -20,22 +20,9 @@ from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import X402Paid
 from core.mandate.venues.x402 import is_nonce_used
-from core.payments.rules import Cost, Sent
+from core.payments.rules import Authorization, Cost, Sent
 
 LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
-
-
-@dataclass(frozen=True, slots=True)
-class Authorization:
-    """A transfer by authorization: `token` moves `amount` (base units) from `payer` to `pay_to`.
-    Addresses in checksum form.
-    """
-
-    token: str
-    payer: str
-    nonce: str
-    pay_to: str
-    amount: int
 
 
 def resource_hash(url: str) -> str:
@@ -119,7 +106,7 @@ def cost_of(chain: ChainReader, sent: Sent) -> Cost | None:
     if receipt is None or receipt.cost_wei is None:
         return None
     is_reverted = receipt.status == 0 and not _is_blameless(chain, sent, receipt)
-    bars_payer = is_reverted and (sent.is_contract or bool(chain.code_at(sent.payer)))
+    bars_payer = is_reverted and (sent.is_contract or bool(chain.code_at(sent.wanted.payer)))
     return Cost(receipt.cost_wei, is_reverted, bars_payer)
 
 
@@ -127,10 +114,7 @@ def _is_blameless(chain: ChainReader, sent: Sent, receipt: TransactionReceipt) -
     block = chain.header(receipt.block_hash)
     if block is None or (sent.valid_before is not None and block.timestamp >= sent.valid_before):
         return True
-    wanted = Authorization(
-        token=sent.token, payer=sent.payer, nonce=sent.nonce, pay_to=sent.pay_to, amount=sent.amount
-    )
-    return settlement_of(chain, wanted, sent.claimed_block, block) is not None
+    return settlement_of(chain, sent.wanted, sent.claimed_block, block) is not None
 
 
 def vault_payments_of(receipt: TransactionReceipt, adapter: str) -> Iterator[tuple[int, X402Paid]]:

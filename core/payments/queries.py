@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from eth_utils.address import to_checksum_address
 from sqlalchemy import and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
@@ -15,7 +16,8 @@ from sqlalchemy.orm import Session
 from core.db import locks
 from core.db.engine import WriteSession
 from core.db.locks import AdvisoryLock, LockClass
-from core.payments.rules import UNSETTLED, PaymentState
+from core.hexes import hex_of
+from core.payments.rules import UNSETTLED, Authorization, PaymentState
 from core.payments.tables import VaultPayment, X402Payer, X402Payment
 
 Identity = tuple[bytes, bytes, bytes]  # asset, payer, nonce
@@ -39,6 +41,16 @@ def _lock(identity: Identity) -> AdvisoryLock:
 def find(session: Session, identity: Identity) -> X402Payment | None:
     """The row as it stands in the database now."""
     return session.get(X402Payment, identity, populate_existing=True)
+
+
+def authorization_of(row: X402Payment) -> Authorization:
+    return Authorization(
+        token=to_checksum_address(row.asset),
+        payer=to_checksum_address(row.payer),
+        nonce=hex_of(row.nonce),
+        pay_to=to_checksum_address(row.pay_to),
+        amount=row.amount_usdc_e6,
+    )
 
 
 def claim(session: WriteSession, identity: Identity, **columns: Any) -> bool:

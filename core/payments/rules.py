@@ -21,11 +21,22 @@ class PaymentState(StrEnum):
 UNSETTLED = (PaymentState.CLAIMED, PaymentState.FAILED)  # it may settle yet
 
 
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A transfer by authorization: `token` moves `amount` (base units) from `payer` to `pay_to`.
+    Addresses in checksum form.
+    """
+
+    token: str
+    payer: str
+    nonce: str
+    pay_to: str
+    amount: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """A settlement that was sent and is not accounted for.
-
-    Addresses in checksum form, hashes as 0x hex, `amount` in base units.
 
     `claimed_block`: it cannot have been mined below. `valid_before`: unix seconds, exclusive; None:
     not known. `is_contract`: whether the payer had code when it was judged.
@@ -33,11 +44,7 @@ class Sent:
 
     id: int
     tx_hash: str
-    token: str
-    payer: str
-    nonce: str
-    pay_to: str
-    amount: int
+    wanted: Authorization
     claimed_block: int
     valid_before: int | None
     is_contract: bool

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from core.db.base import Uint256
 from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
-from core.payments.queries import Identity
+from core.payments.queries import Identity, authorization_of
 from core.payments.rules import Cost, Sent
 from core.payments.tables import X402GasDay, X402Payment, X402Settlement
 
@@ -186,45 +186,34 @@ def _sent(row: X402Settlement, payment: X402Payment) -> Sent:
     return Sent(
         id=row.id,
         tx_hash=hex_of(row.tx_hash),
-        token=to_checksum_address(row.asset),
-        payer=to_checksum_address(row.payer),
-        nonce=hex_of(row.nonce),
-        pay_to=to_checksum_address(payment.pay_to),
-        amount=payment.amount_usdc_e6,
+        wanted=authorization_of(payment),
         claimed_block=payment.claimed_block,
         valid_before=payment.valid_before,
         is_contract=row.is_contract,
     )
 
 
-def reverted_after(
-    session: Session, identity: Identity, after: datetime
-) -> tuple[int, datetime | None]:
-    """How many of the payer's settlements later than `after` reverted, and when the first of them
-    was sent.
+@dataclass(frozen=True, slots=True)
+class Reverts:
+    """Settlements of a payer that reverted: how many, when the first of them was sent, and when the
+    last one that bars it. None: there is none.
     """
-    asset, payer, _ = identity
-    mine = (
-        X402Settlement.asset == asset,
-        X402Settlement.payer == payer,
-        X402Settlement.is_reverted,
-        X402Settlement.reserved_at > after,
-    )
-    count, since = session.execute(
-        select(func.count(), func.min(X402Settlement.reserved_at)).where(*mine)
-    ).one()
-    return int(count), since
+
+    count: int
+    first: datetime | None
+    barred: datetime | None
 
 
-def barred_since(session: Session, identity: Identity, after: datetime) -> datetime | None:
-    """When the payer last sent, later than `after`, what bars it; None: it is not barred."""
+def reverts(
+    session: Session, identity: Identity, after: datetime, barred_after: datetime
+) -> Reverts:
+    """Of those sent later than `after`; what bars the payer, later than `barred_after`."""
     asset, payer, _ = identity
-    mine = (
-        X402Settlement.asset == asset,
-        X402Settlement.payer == payer,
-        X402Settlement.is_reverted,
-        X402Settlement.reserved_at > after,
-    )
-    return session.scalar(
-        select(func.max(X402Settlement.reserved_at)).where(*mine, X402Settlement.bars_payer)
-    )
+    at = X402Settlement.reserved_at
+    mine = (X402Settlement.asset == asset, X402Settlement.payer == payer)
+    query = select(
+        func.count().filter(at > after),
+        func.min(at).filter(at > after),
+        func.max(at).filter(at > barred_after, X402Settlement.bars_payer),
+    ).where(*mine, X402Settlement.is_reverted, at > min(after, barred_after))
+    return Reverts(*session.execute(query).one())

@@ -9,7 +9,6 @@ from pathlib import Path
 from scripts._accounts import personas
 from scripts._ports import Ports
 from scripts.devstack import Stack
-from scripts.story import chain_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,7 +45,6 @@ def test_a_step_that_is_not_as_told__is_named_and_ends_with_one(stack_directory:
             "contracts": {},
         }
         (stack_directory / "facts.json").write_text(json.dumps(facts))
-        assert chain_of(stack.rpc_url).id == 84532
 
         done = run_demo(stack_directory, STACK=str(stack_directory / "facts.json"))
     finally:

@@ -32,7 +32,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 import psycopg
 
@@ -65,7 +64,7 @@ AGENTS, VISITORS = 12, 2  # beside the agent at work and its owner
 OTHERS, DAYS = 20, 120  # simulated agents, and days of their ledgers
 TRADE_EVERY_S = 3.0
 WORKS_WITHIN_S = 20.0
-PATIENCE = httpx.Timeout(120)  # while the world is made
+PATIENCE_S = 120  # while the world is made
 OUT_OF_THE_WAY = dict.fromkeys(
     (
         "DAILY_CEILING",
@@ -183,7 +182,8 @@ class Trading(threading.Thread):
             spent = CENT if turn % 2 == 0 else 0
             data = test_venue.buy(CENT) if spent else test_venue.sell(CENT)
             call = calldata.execute(VaultCall(adapter, spent, data))
-            self.sent += int(self._story.agent.send(self._story.vault, call)["status"])
+            sent = self._story.agent.send({"to": self._story.vault, "data": call})
+            self.sent += sent["succeeded"]
 
     def end(self) -> None:
         self._is_over.set()
@@ -197,7 +197,7 @@ def profile(story: Story, keys: list[str]) -> list[Call]:
     one, count = f"/mandate-wallet/mandates/{story.id}", itertools.count()
     addresses = (f"127.0.0.{last}" for last in itertools.count(2))
     worker = Caller(next(addresses), {"x_svc_user_key": str(story.agent_api.key)})
-    owner = Caller(next(addresses), {"authorization": f"Bearer {story.owner_api.bearer}"})
+    owner = Caller(next(addresses), {"authorization": f"Bearer {story.owner_api.session}"})
     agents = [Caller(next(addresses), {"x_svc_user_key": key}) for key in keys]
     visitors = [Caller(next(addresses)) for _ in range(VISITORS)]
 
@@ -350,15 +350,12 @@ def world(room: MachineRoom) -> tuple[Story, list[str]]:
     database = Database(str(room.stack.facts["database_url"]), application_name="soak")
     rows = seed(database, place_of(room.stack.facts), datetime.now(UTC), OTHERS, DAYS)
     database.close()
-    story = Story(room.stack.facts)
-    story.owner_api.http.timeout = story.agent_api.http.timeout = PATIENCE
+    story = Story(room.stack.facts, PATIENCE_S)
     sign_in(story)
     sign_and_fund(story)
-    story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
+    story.agent_api.mandates.accept(story.id)
     keys = [
-        str(
-            story.owner_api.post("/auth/agent/connect", {"agent_name": f"soak {number}"})["api_key"]
-        )
+        story.owner_api.identity.connect(agent_name=f"soak {number}")["api_key"]
         for number in range(AGENTS)
     ]
     say(f"world      {rows:,} rows of simulated ledgers, mandate {story.id} at work, {AGENTS} keys")

@@ -29,13 +29,13 @@ def measure() -> dict[str, float]:
         story = Story(stack.facts)
         sign_in(story)
         sign_and_fund(story)
-        story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
+        story.agent_api.mandates.accept(story.id)
         url = stack.facts["database_url"].replace("+psycopg", "")
         with psycopg.connect(url, autocommit=True) as connection:
             for number in range(SAMPLES):
                 call = story.build("buy(uint256)", "1.000000", 1_000_000)
                 time.sleep(PAUSE_S + 0.07 * (number % 11))  # spread over the polling interval
-                sent = bytes(story.agent.send(call["to"], call["data"])["transactionHash"])
+                sent = bytes.fromhex(story.agent.send(call)["tx_hash"][2:])
                 times_s.append(until(partial(_is_there, connection, sent)))
     ordered = sorted(times_s)
     return {

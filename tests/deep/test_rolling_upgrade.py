@@ -179,22 +179,19 @@ def story_of(chain: DeployedChain, port: int) -> Story:
     accounts = {
         one.name: {"address": one.address, "private_key": one.private_key} for one in PERSONAS
     }
-    story = Story(
-        {
-            "base_url": f"http://127.0.0.1:{port}",
-            "rpc_url": chain.anvil.url,
-            "contracts": chain.contracts,
-            "accounts": accounts,
-        }
-    )
-    story.owner_api.http.timeout = story.agent_api.http.timeout = httpx.Timeout(120)
-    return story
+    stack = {
+        "base_url": f"http://127.0.0.1:{port}",
+        "rpc_url": chain.anvil.url,
+        "contracts": chain.contracts,
+        "accounts": accounts,
+    }
+    return Story(stack, timeout_s=120)
 
 
 def begin(story: Story) -> None:
     sign_in(story)
     sign_and_fund(story)
-    story.agent_api.post(f"/mandate-wallet/mandates/{story.id}/accept", {})
+    story.agent_api.mandates.accept(story.id)
 
 
 def settings_of(chain: DeployedChain, url: str, folder: Path) -> dict[str, str]:

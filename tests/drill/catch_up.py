@@ -14,8 +14,8 @@ from core.db.base import Base
 from core.mandate.tables import MandateEvent, MandateHead
 from core.transfers.tables import TransferBalance
 from scripts._processes import Child
+from scripts.demo import StepFailedError
 from scripts.devstack import CHAIN_ID, Stack
-from scripts.story import StepFailedError
 from tests.drill import digests
 from tests.integration.indexer.canonical import LIVE, PARTS, canonical_rows
 

@@ -40,8 +40,8 @@ from indexer.check_record import place_of as record_place
 from scripts import demo
 from scripts._ports import Ports, free_port
 from scripts._processes import Child, StackError, be_interrupted_by_signals, run_shown
+from scripts.demo import StepFailedError
 from scripts.devstack import ANVIL, CHAIN_ID, Stack, set_outside
-from scripts.story import StepFailedError
 from tests.drill import digests
 from tests.drill.catch_up import CatchUp
 from tests.drill.place import DATABASE, BackupFailedError, DrillPlace, DrillServer, binaries
@@ -187,10 +187,8 @@ def backs_up(drill: Drill) -> None:
 def notes_the_point(drill: Drill) -> None:
     """More is written; then a point in time is noted, with what stands at it"""
     demo.stray(drill.told)
-    drill.told.agent_api.post(
-        f"/mandate-wallet/mandates/{drill.told.id}/events",
-        {"kind": "note", "why": "Before the point."},
-    )
+    mandates = drill.told.agent_api.mandates
+    mandates.report_event(drill.told.id, kind="note", why="Before the point.")
     drill.point = digests.frozen_standing(drill.original.url, drill.tables)
     rows = sum(one.rows for one in drill.noted.tables.values())
     drill.say(f"{drill.noted.at.isoformat()}, log at {drill.noted.lsn}: {rows:,} rows")
@@ -200,16 +198,12 @@ def goes_on(drill: Drill) -> None:
     """After the point: the price falls, the keeper stops, the owner takes it all; and a new draft"""
     for step in (demo.fall, demo.after, demo.leave):
         step(drill.told)
-    draft = drill.told.owner_api.post(
-        "/mandate-wallet/mandates",
-        {
-            "purpose": "Written after the point.",
-            "budget_usdc": demo.BUDGET,
-            "horizon_days": 30,
-            "stop_floor_bps": demo.FLOOR_BPS,
-            "market_mode": "testnet",
-        },
-        status=201,
+    draft = drill.told.owner_api.mandates.create(
+        purpose="Written after the point.",
+        budget_usdc=demo.BUDGET,
+        horizon_days=30,
+        stop_floor_bps=demo.FLOOR_BPS,
+        market_mode="testnet",
     )
     drill.say(f"stopped, unwound, withdrawn on chain; draft {draft['mandate']['public_id']} off it")
 
@@ -382,7 +376,7 @@ def tell(drill: Drill, steps: Sequence[Callable[[Drill], None]] = STEPS) -> int:
         started = time.monotonic()
         try:
             step(drill)
-        except (StepFailedError, OutsideError, httpx.HTTPError, SQLAlchemyError) as error:
+        except (*demo.FAILURES, OutsideError, httpx.HTTPError, SQLAlchemyError) as error:
             print(f"   FAILED after {time.monotonic() - started:.2f} s: {error}", flush=True)
             print(f"\nStep {number} ({step.__name__}) failed.", flush=True)
             return 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.story import StepFailedError
+from scripts.demo import StepFailedError
 from tests.drill.place import BackupFailedError, DrillPlace, DrillServer
 
 SEGMENT_NAME = 24  # characters

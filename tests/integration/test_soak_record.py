@@ -14,8 +14,7 @@ from tests.integration.core.rows import BLOCK_A, NOW, add_mandate, log
 
 PUBLIC_ID = "m_aaaaaaaaaa"
 EXECUTION = log(0, RowKind.BUY, {"executed": {}})
-LOGS = SimpleNamespace(logs=lambda *_: ["Executed"])
-STORY = cast("Story", SimpleNamespace(chain=LOGS, vault="0x", id=PUBLIC_ID))
+STORY = cast("Story", SimpleNamespace(logs=lambda event: [event], id=PUBLIC_ID))
 
 
 def test_an_execution_whose_row_was_reversed__is_lost_until_it_is_written_again(

@@ -24,11 +24,6 @@ SAYS = {
 }
 
 
-def claims_of(rows: Iterable[LedgerRow], proven: Collection[int]) -> list[int]:
-    """The seqs of rows that nothing proves."""
-    return [row.seq for row in rows if row.seq not in proven]
-
-
 def compare_claims(
     rows: Iterable[LedgerRow],
     logs: Iterable[NewRow],

@@ -3,7 +3,7 @@ remark.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -172,6 +172,11 @@ class Texts(list[str]):
     def __iadd__(self, texts: Iterable[str]) -> "Texts":  # type: ignore[override,misc]  # a list's takes any
         self.extend(texts)
         return self
+
+
+def listed(seqs: Sequence[int], most: int = 10) -> str:
+    """Rows by their numbers, the first of many."""
+    return ", ".join(map(str, seqs[:most])) + (", ..." if len(seqs) > most else "")
 
 
 def _cut(text: str) -> str:

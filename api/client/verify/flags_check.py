@@ -20,9 +20,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from api.client.verify.findings import Report, UncheckedError
-from api.client.verify.row_forms import UNSEEN, VIOLATION, told_payload
+from api.client.verify.row_forms import UNSEEN, VIOLATION
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
+from core.mandate.rules.authors import authored_payload
 from core.mandate.rules.borne_out import chain_word, moves_worth
 from core.mandate.rules.outflows import Outflow, outflows
 from core.mandate.rules.reported import position_of
@@ -104,7 +105,7 @@ class FlagsCheck:
             kind=row.kind,
             amount_usdc_e6=row.amount_usdc_e6,
             tx_hash=row.tx_hash,
-            payload=told_payload(row),
+            payload=authored_payload(row.payload),
         )
         # a ledger that lacks facts of the chain holds its cash against nobody: then a later row is of
         # a block before the report
@@ -176,7 +177,9 @@ class FlagsCheck:
         transaction has it, and one that rows which were there already contradict. Whether the chain
         had a transaction that no row showed, nobody can tell afterwards.
         """
-        is_of_position = not self.subject.is_paper and position_of(told_payload(row)) is not None
+        is_of_position = (
+            not self.subject.is_paper and position_of(authored_payload(row.payload)) is not None
+        )
         must_be = may_be = is_of_position and row.tx_hash is None and row.kind in TRADES
         if is_of_position and row.tx_hash is not None and row.kind in (*TRADES, RowKind.RESOLVE):
             early = self._facts(row, row.created_at - LATE)
@@ -226,7 +229,7 @@ def _is_report(row: LedgerRow) -> bool:
 
 
 def _unflagged(row: LedgerRow) -> LedgerRow:
-    return replace(row, payload=told_payload(row))
+    return replace(row, payload=authored_payload(row.payload))
 
 
 def _codes(flag: object = None) -> str:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from types import UnionType
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -29,6 +28,16 @@ Figures: TypeAlias = dict[str, int]
 """What the rows come to, by name."""
 
 
+class LedgerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What every row's body has; each ledger adds its own fields."""
+
+    seq: int
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+BodyT = TypeVar("BodyT", bound=LedgerBody)
+
+
 class LedgerDiffersError(Exception):
     """`name`: of what differs, as in docs/verify.md. `seq`: of its row; None: of none."""
 
@@ -38,35 +47,19 @@ class LedgerDiffersError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerForm:
-    """`body`: the fields of a row and their types. `name` begins the names of differences."""
+class LedgerForm(Generic[BodyT]):
+    """`ledger`: the name that its first row is chained to. `name` begins the names of differences."""
 
+    ledger: str
     name: str
-    genesis: bytes
-    body: Mapping[str, type | UnionType]
+    body: type[BodyT]
+
+    @property
+    def genesis(self) -> bytes:
+        return sha256(f"{self.ledger}:v1:1".encode()).digest()
 
     def differs(self, what: str, seq: int | None, said: str) -> LedgerDiffersError:
         return LedgerDiffersError(f"{self.name}.{what}", seq, said)
-
-    def has(self, body: object) -> bool:
-        if not isinstance(body, dict) or body.keys() != self.body.keys():
-            return False
-        return all(
-            isinstance(body[name], kind) and (kind is bool or not isinstance(body[name], bool))
-            for name, kind in self.body.items()
-        )
-
-    def time_of(self, body: Mapping[str, Any], before: datetime | None) -> datetime:
-        """Errors: LedgerDiffersError for a row that is older than the one before it."""
-        try:
-            at = datetime.fromisoformat(body["at"])
-        except ValueError:
-            at = None
-        if at is None or at.tzinfo is None:
-            raise self.differs("form", body["seq"], "its time is none")
-        if before is not None and at < before:
-            raise self.differs("time", body["seq"], "it is older than the row before it")
-        return at
 
 
 @dataclass(slots=True)
@@ -79,16 +72,11 @@ class LedgerChecked:
     head_seq: int = 0
 
 
-def made_form(ledger: str, name: str, body: Mapping[str, type | UnionType]) -> LedgerForm:
-    """`ledger`: the name that its first row is chained to."""
-    return LedgerForm(name, sha256(f"{ledger}:v1:1".encode()).digest(), body)
-
-
 def check_ledger(
-    form: LedgerForm,
+    form: LedgerForm[BodyT],
     lines: Iterable[bytes],
     kept: Sequence[KeptHead],
-    follow: Callable[[Mapping[str, Any], int], None],
+    follow: Callable[[BodyT, int], None],
 ) -> LedgerChecked:
     """`lines`: of one answer, or of several, each behind the one before. `follow` is given each body
     that is on the chain, and how many rows were before it.
@@ -113,11 +101,12 @@ def check_ledger(
 
 
 @dataclass(slots=True)
-class _LedgerCheck:
-    form: LedgerForm
+class _LedgerCheck(Generic[BodyT]):
+    form: LedgerForm[BodyT]
     done: LedgerChecked
-    follow: Callable[[Mapping[str, Any], int], None]
+    follow: Callable[[BodyT, int], None]
     has_begun: bool = False
+    last_at: datetime | None = None
 
     def take(self, line: bytes) -> None:
         found = self._read(line)
@@ -176,15 +165,21 @@ class _LedgerCheck:
             raise self.form.differs("head", seq, "the head has another hash than the row")
 
     def _row(self, found: Mapping[str, Any]) -> None:
-        form, done, body = self.form, self.done, found.get("body")
+        form, done = self.form, self.done
         seq = done.rows + 1
-        if set(found) != {"body", "prev_hash", "row_hash"} or not form.has(body):
+        try:
+            body = msgspec.convert(found.get("body"), form.body)
+        except msgspec.ValidationError as error:
+            raise form.differs("form", seq, f"a row has another form: {error}") from error
+        if found.keys() != {"body", "prev_hash", "row_hash"}:
             raise form.differs("form", seq, "a row has another form")
-        assert isinstance(body, dict), "its form was seen"
-        if body["seq"] != seq:
-            raise form.differs("gap", seq, f"row {body['seq']} is where {seq} belongs")
-        row_hash = chain_hash(done.row_hash, canonical_json(body))
+        if body.seq != seq:
+            raise form.differs("gap", seq, f"row {body.seq} is where {seq} belongs")
+        row_hash = chain_hash(done.row_hash, canonical_json(found["body"]))
         if found["prev_hash"] != done.row_hash.hex() or found["row_hash"] != row_hash.hex():
             raise form.differs("chain", seq, "the hash is not that of the row")
+        if self.last_at is not None and body.at < self.last_at:
+            raise form.differs("time", seq, "it is older than the row before it")
+        self.last_at = body.at
         self.follow(body, done.rows)
         done.rows, done.row_hash, done.is_whole = seq, row_hash, False

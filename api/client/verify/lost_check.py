@@ -7,7 +7,7 @@ proven, and never sound.
 
 from collections.abc import Sequence
 
-from api.client.verify.findings import Report
+from api.client.verify.findings import Report, listed
 from api.client.verify.node import Node
 from core.mandate.rules.rows import LedgerRow
 
@@ -23,7 +23,7 @@ def check_lost(
     """
     if returned:
         report.unchecked.append(
-            f"lost blocks: {len(returned)} rows ({_shown(returned)}) were taken back with blocks that "
+            f"lost blocks: {len(returned)} rows ({listed(returned)}) were taken back with blocks that "
             "are in the chain; whether those were ever lost is the record's word"
         )
     found = node.blocks_of(sorted({row.block_hash for row in rows if row.block_hash is not None}))
@@ -42,10 +42,6 @@ def check_lost(
     if unknown:
         seqs = [row.seq for row in unknown]
         report.unchecked.append(
-            f"lost blocks: {len(unknown)} rows ({_shown(seqs)}) were taken back with blocks that the node "
+            f"lost blocks: {len(unknown)} rows ({listed(seqs)}) were taken back with blocks that the node "
             "does not know; whether there were any is the record's word"
         )
-
-
-def _shown(seqs: Sequence[int]) -> str:
-    return ", ".join(map(str, seqs[:10])) + (", ..." if seqs[10:] else "")

@@ -27,7 +27,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict
+from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict, listed
 from api.client.verify.node import Tell
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
@@ -218,7 +218,7 @@ def _show(report: Report, console: Console) -> None:
     for false in report.false_claims[:SHOWN]:
         console.print(f"  row {false.seq}: {_plain(false.text)}", highlight=False)
     for whose, seqs in _claims_by(report).items():
-        console.print(f"claims, {whose}: rows {_seqs(seqs)}")
+        console.print(f"claims, {whose}: rows {listed(seqs, SHOWN)}")
     for name, value in _lines(report.figures):
         _print(console, name, value)
     console.print(WORDS[report.verdict].format(claims=_claims(report)))
@@ -270,10 +270,6 @@ def _plain(value: object) -> str:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}" + ("" if count == 1 else "s")
-
-
-def _seqs(seqs: Sequence[int]) -> str:
-    return ", ".join(map(str, seqs[:SHOWN])) + (", ..." if len(seqs) > SHOWN else "")
 
 
 if __name__ == "__main__":

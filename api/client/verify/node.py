@@ -9,17 +9,20 @@ Laws
 - Answers are read strictly (core.chain.results), so that no form of them reaches a check. What a
   single node says is not doubted here but compared: the same logs come by range and by receipt.
 - All questions together are at most `most_calls`.
-- Once batches have found their size, two are under way (ahead.py).
+- Once batches have found their size, two are under way: a node and its reader each take about half
+  of the time of a long record.
 
 Errors of everything here: UncheckedError when a node is away or refuses, or too much is asked.
 """
 
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from api.client.verify.ahead import UNDER_WAY, Ahead
 from api.client.verify.findings import Report, UncheckedError
 from core.chain import results
 from core.chain.abi import AbiDecodeError
@@ -33,6 +36,7 @@ MOST_CALLS_A_REQUEST: Final = 300
 FIRST_CALLS: Final = 32
 LOGS_A_REQUEST: Final = 2_000
 TRANSACTIONS_A_REQUEST: Final = 5_000
+UNDER_WAY: Final = 2
 # blocks of one eth_getLogs; more is refused by many providers
 FIRST_RANGE, WIDEST_RANGE = 200, 10_000
 
@@ -52,18 +56,6 @@ class Block:
     parent_hash: str
     at: int
     to_vault: tuple[SentCall, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionOutcome:
-    """What became of a transaction. `logs` by their index: those that were asked for."""
-
-    status: int
-    block_number: int
-    block_hash: str
-    sender: str
-    to: str | None
-    logs: Mapping[int, RawLog]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +86,9 @@ class Node:
         self._most_calls = most_calls
         self._said: set[tuple[str, ...]] = set()
         names = [rpc.names[0] for rpc in rpcs]
-        self._names = [
-            name if names.count(name) == 1 else f"{name} (--rpc {place})"
-            for place, name in enumerate(names, start=1)
+        self._nodes = [
+            (name if names.count(name) == 1 else f"{name} (--rpc {place})", rpc)
+            for place, (name, rpc) in enumerate(zip(names, rpcs, strict=True), start=1)
         ]
 
     @property
@@ -107,17 +99,13 @@ class Node:
     def first(self, part: str, read: Callable[[], T]) -> T:
         """One read by `reader` of what proves itself, of the first node that has it."""
         failed = list[str]()
-        for name, rpc in zip(self._names, self._rpcs, strict=True):
-            self._spend(part, 1)
-            self._asked = rpc
+        for name, rpc in self._nodes:
             try:
-                return read()
+                return self._read(part, rpc, read)
             except UncheckedError as error:
                 failed.append(self._by(name, error.reason))
             except (RpcError, AbiDecodeError) as error:
                 failed.append(self._by(name, error))
-            finally:
-                self._asked = self._rpcs[0]
         raise UncheckedError(part, "; ".join(failed))
 
     def ask(
@@ -128,17 +116,13 @@ class Node:
         `compared`: what of an answer every node must say alike; by default all of it.
         """
         answers, refused = list[tuple[str, T]](), list[tuple[str, Exception]]()
-        for name, rpc in zip(self._names, self._rpcs, strict=True):
-            self._spend(part, 1)
-            self._asked = rpc
+        for name, rpc in self._nodes:
             try:
-                answers.append((name, read()))
+                answers.append((name, self._read(part, rpc, read)))
             except (RpcRefusedError, AbiDecodeError) as error:
                 refused.append((name, error))
             except RpcError as error:
                 raise UncheckedError(part, self._by(name, error)) from error
-            finally:
-                self._asked = self._rpcs[0]
         if not answers:
             raise UncheckedError(part, self._by(*refused[0])) from refused[0][1]
         for name, _ in refused:
@@ -147,14 +131,22 @@ class Node:
 
     def newest(self) -> int:
         """The height that every node has."""
-        heights = []
-        for name, rpc in zip(self._names, self._rpcs, strict=True):
-            self._spend("the newest block", 1)
+        part, heights = "the newest block", list[int]()
+        for name, rpc in self._nodes:
             try:
-                heights.append(VaultReader(rpc, self.contracts).block_number())
+                heights.append(self._read(part, rpc, lambda: self.reader.block_number()))
             except RpcError as error:
-                raise UncheckedError("the newest block", self._by(name, error)) from error
+                raise UncheckedError(part, self._by(name, error)) from error
         return min(heights)
+
+    def _read(self, part: str, rpc: Nodes, read: Callable[[], T]) -> T:
+        """By `reader`, of this node."""
+        self._spend(part, 1)
+        self._asked = rpc
+        try:
+            return read()
+        finally:
+            self._asked = self._rpcs[0]
 
     def blocks(self, numbers: Sequence[int], vault: str | None = None) -> dict[int, Block]:
         """By height; one that the node does not have is left out.
@@ -177,34 +169,26 @@ class Node:
         """The first height up to `last` whose block is of this second or later, by halving; `last`
         when there is none. A block that the node does not have counts as earlier.
         """
-        low, high = 0, last
-        while low < high:
-            middle = (low + high) // 2
-            block = self.blocks([middle]).get(middle)
-            if block is None or block.at < at:
-                low = middle + 1
-            else:
-                high = middle
-        return high
+
+        def is_since(height: int) -> bool:
+            block = self.blocks([height]).get(height)
+            return block is not None and block.at >= at
+
+        return bisect_left(range(last), True, key=is_since)
 
     def first_with_code(self, address: str, last: int) -> int:
         """The first height up to `last` at which the address has code, by halving; 0 where a node
         does not have the state of past blocks.
         """
-        low, high = 0, last
+
+        def has_code(height: int) -> bool:
+            part = "a contract's age"
+            return bool(self.ask(part, lambda: self.reader.code_at(address, height)))
+
         try:
-            while low < high:
-                middle = (low + high) // 2
-                if self.ask("a contract's age", partial(self._code_at, address, middle)):
-                    high = middle
-                else:
-                    low = middle + 1
+            return bisect_left(range(last), True, key=has_code)
         except UncheckedError:
             return 0
-        return high
-
-    def _code_at(self, address: str, height: int) -> bytes:
-        return self.reader.code_at(address, height)
 
     def blocks_of(self, hashes: Sequence[str]) -> dict[str, BlockHeader]:
         """Blocks by their hash, with their transactions' hashes, also such as are not in the chain
@@ -212,10 +196,9 @@ class Node:
         """
         requests: list[Request] = [("eth_getBlockByHash", [one, False]) for one in hashes]
         found = dict[str, BlockHeader]()
-        for name, rpc in zip(self._names, self._rpcs, strict=True):
-            parse, weigh = results.header, _one
+        for one in self._nodes:
             told = self._batched(
-                "lost blocks", requests, parse, weigh, TRANSACTIONS_A_REQUEST, [(name, rpc)]
+                "lost blocks", requests, results.header, _one, TRANSACTIONS_A_REQUEST, [one]
             )
             found |= {block.hash: block for block in told if block is not None}
         return {one: found[one] for one in hashes if one in found}
@@ -232,8 +215,9 @@ class Node:
         self,
         wanted: Mapping[str, Collection[int]],
         known: Callable[[str, int], RawLog | None] = lambda tx_hash, log_index: None,
-    ) -> dict[str, TransactionOutcome]:
-        """Of these transactions, with the logs of these indices; an unknown one is left out.
+    ) -> dict[str, TransactionReceipt]:
+        """Of these transactions, with the logs of these indices alone and without the bloom; an
+        unknown one is left out.
 
         `known`: the log of a range by transaction and index; a receipt's log that equals it is kept
         as the same object.
@@ -248,21 +232,14 @@ class Node:
             logs = [one for one in found.logs if one.log_index in indices]
             read = [known(found.tx_hash, one.log_index) for one in logs]
             kept = tuple(old if old == new else new for old, new in zip(read, logs, strict=True))
-            return replace(found, logs=kept), len(found.logs)
+            return replace(found, logs=kept, logs_bloom=0), len(found.logs)  # 2,048 bits each
 
         def weigh(found: tuple[TransactionReceipt, int] | None) -> int:
             return 1 if found is None else 1 + found[1]
 
         answers = self._batched("receipts", requests, picked, weigh, LOGS_A_REQUEST)
         return {
-            tx: TransactionOutcome(
-                status=found[0].status,
-                block_number=found[0].block_number,
-                block_hash=found[0].block_hash,
-                sender=found[0].sender,
-                to=found[0].to,
-                logs={log.log_index: log for log in found[0].logs},
-            )
+            tx: found[0]
             for tx, found in zip(wanted, answers, strict=True)
             if found is not None and found[0].tx_hash == tx
         }
@@ -283,8 +260,7 @@ class Node:
             at, end = heights
             asked = [{**wanted, "fromBlock": hex(at), "toBlock": hex(end - 1)}]
             return [
-                (name, rpc.call("eth_getLogs", asked, results.logs))
-                for name, rpc in zip(self._names, self._rpcs, strict=True)
+                (name, rpc.call("eth_getLogs", asked, results.logs)) for name, rpc in self._nodes
             ]
 
         pace = _Pace(width, WIDEST_RANGE, LOGS_A_REQUEST, calls_a_piece=len(self._rpcs))
@@ -301,7 +277,7 @@ class Node:
         nodes: Sequence[tuple[str, Nodes]] | None = None,
     ) -> Iterator[T]:
         """`nodes`: with their names; all, unless some are given."""
-        asked_of = nodes or list(zip(self._names, self._rpcs, strict=True))
+        asked_of = nodes or self._nodes
 
         def ask(piece: tuple[int, int]) -> list[tuple[str, list[T]]]:
             calls = requests[slice(*piece)]
@@ -315,7 +291,7 @@ class Node:
         self,
         part: str,
         places: tuple[int, int],
-        pace: "_Pace",
+        pace: _Pace,
         ask: Callable[[tuple[int, int]], list[tuple[str, list[T]]]],
         agreed: Callable[[list[tuple[str, list[T]]]], list[T]],
         weigh: Callable[[T], int],
@@ -325,21 +301,24 @@ class Node:
         """
         first, end = places
         at, asked, size, widest, is_steady = first, first, pace.first, pace.widest, False
-        with Ahead(ask) as ahead:
+        under_way = deque[tuple[int, Future[list[tuple[str, list[T]]]]]]()
+        pool = ThreadPoolExecutor(UNDER_WAY, "ask")
+        try:
             while at < end:
-                while asked < end and len(ahead) < (UNDER_WAY if is_steady else 1):
+                while asked < end and len(under_way) < (UNDER_WAY if is_steady else 1):
                     until = min(end, asked + size)
-                    self._spend(part, pace.calls(len(ahead) + 1, until - at))
-                    ahead.put((asked, until))
+                    self._spend(part, pace.calls(len(under_way) + 1, until - at))
+                    under_way.append((until, pool.submit(ask, (asked, until))))
                     asked = until
-                (_, until), answer = ahead.take()
+                until, answer = under_way.popleft()
                 count = until - at
                 try:
                     found = agreed(answer.result())
                 except RpcError as error:
                     if count == 1:
                         raise UncheckedError(part, str(error)) from error
-                    ahead.forget()
+                    while under_way:
+                        under_way.pop()[1].cancel()
                     size = max(1, count // 4)
                     if pace.calls_a_place:  # where logs lie close says nothing of the rest
                         widest = size
@@ -352,6 +331,8 @@ class Node:
                 grown = size * (4 if pace.calls_a_place else 2)
                 size = max(1, min(widest, grown, count * pace.most // max(1, weight)))
                 is_steady = size <= before
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _agreed_each(self, part: str, told: Sequence[tuple[str, list[T]]]) -> list[T]:
         if len(told) == 1:

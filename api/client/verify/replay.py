@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
+from api.client.verify.expected import ChainLogs
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.node import Block, Node
 from api.client.verify.row_forms import POSITIONS_VOID
@@ -121,17 +122,18 @@ def replay_logs(
 
 
 def _row(row: NewRow, seq: int) -> LedgerRow:
-    about: dict[str, Any] = {
-        "id": seq,
-        "mandate_id": 0,
-        "seq": seq,
-        "incarnation": 1,
-        "reverses_id": None,
-        "prev_hash": "",
-        "row_hash": "",
-    }
     values = {name: getattr(row, name) for name in NewRow.__dataclass_fields__}
-    return LedgerRow(**values, **about, created_at=row.occurred_at)
+    return LedgerRow(
+        **values,
+        id=seq,
+        mandate_id=0,
+        seq=seq,
+        incarnation=1,
+        reverses_id=None,
+        prev_hash="",
+        row_hash="",
+        created_at=row.occurred_at,
+    )
 
 
 def compare_head(head: Mapping[str, Any], state: MandateState, report: Report) -> None:
@@ -153,10 +155,9 @@ def compare_replay(rows: MandateState, logs: MandateState, report: Report) -> No
 
 def compare_vault(
     subject: RecordSubject,
-    vault: str,
+    found: ChainLogs,
     state: MandateState,
     window: SpendWindow,
-    usdc: str,
     node: Node,
     at: Block,
     report: Report,
@@ -165,7 +166,8 @@ def compare_vault(
 
     Errors: UncheckedError when that state is gone.
     """
-    node.contracts["usdc"] = usdc
+    vault = found.vault
+    node.contracts["usdc"] = found.usdc
     totals = node.ask("the vault's totals", lambda: node.reader.totals(vault, at.hash))
     status = node.ask("the vault's status", lambda: node.reader.status(vault, at.hash))
     remaining = node.ask("the vault's limits", lambda: node.reader.remaining(vault, at.hash))

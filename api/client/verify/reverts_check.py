@@ -7,17 +7,18 @@ after the record's last block show likewise, by the nonces there and now.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from api.client.verify.expected import Expected, is_same_row, shown_row
+from api.client.verify.expected import is_same_row, shown_row
 from api.client.verify.findings import Report, UncheckedError
-from api.client.verify.node import Block, Node, TransactionOutcome
+from api.client.verify.node import Block, Node
 from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
 from core.chain.abi import decode_revert
-from core.chain.blocks import SentCall
+from core.chain.blocks import SentCall, TransactionReceipt
 from core.mandate.chain.attempts import attempted_of
 from core.mandate.rules.chain_rows import revert_note
 from core.mandate.rules.refusals import UNKNOWN
@@ -35,30 +36,28 @@ class Scan(StrEnum):
     NONE = "none"  # asked for, so it is told and does not count
 
 
-def is_revert(row: LedgerRow) -> bool:
-    return row.base_key.startswith("revert:") and row.reverses_id is None
-
-
+@dataclass
 class RevertsCheck:
-    def __init__(
-        self, checked: RowsCheck, vault: str, node: Node, report: Report, scan: Scan
-    ) -> None:
-        self.rows = checked
-        self.expected: Expected = checked.expected
-        self.vault = vault
-        self.node = node
-        self.report = report
-        self.scan = scan
-        self.unexplained = 0
-        self.proven: set[int] = set()
+    rows: RowsCheck
+    vault: str
+    node: Node
+    report: Report
+    scan: Scan
+    unexplained: int = 0
+    proven: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.expected = self.rows.expected
         self._reports: dict[str, list[int]] = {}
-        for one in checked.rows:
+        for one in self.rows.rows:
             if one.base_key.startswith("refusal:"):
                 self._reports.setdefault(one.base_key, []).append(one.seq)
 
     def told(self) -> None:
         """Each note of the record whose block is in the chain."""
-        for row in filter(is_revert, self.rows.rows):
+        for row in self.rows.rows:
+            if not row.base_key.startswith("revert:") or row.reverses_id is not None:
+                continue
             if row.block_hash is None or row.block_number is None or row.tx_hash is None:
                 text = f"{row.base_key} names no block or transaction"
                 self.report.say("row.unproven", row.seq, text)
@@ -179,7 +178,7 @@ class RevertsCheck:
     def _is_agent(self, sender: str, number: int) -> bool:
         return self._agents.get(sender, number + 1) <= number
 
-    def _happened(self, row: LedgerRow, outcome: TransactionOutcome | None) -> bool:
+    def _happened(self, row: LedgerRow, outcome: TransactionReceipt | None) -> bool:
         if outcome is None or outcome.block_hash != row.block_hash:
             text = f"there is no {row.tx_hash} in block {row.block_number}"
             self.report.say("revert.transaction", row.seq, text)

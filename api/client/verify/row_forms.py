@@ -32,6 +32,7 @@ from core.mandate.rules.agent_rows import (
     refusal_note,
     stop_request_note,
 )
+from core.mandate.rules.authors import authored_payload
 from core.mandate.rules.chain_rows import expired_note
 from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.perps_notes import (
@@ -93,26 +94,16 @@ def is_told(row: LedgerRow) -> bool:
     return not row.base_key.startswith(("log:", "revert:")) and row.reverses_id is None
 
 
-def told_payload(row: LedgerRow) -> dict[str, Any]:
-    """What the agent sent: a report's payload without the service's flags."""
-    return {key: value for key, value in row.payload.items() if key not in (VIOLATION, UNSEEN)}
-
-
-def _signed(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    return _of_signature(row, subject)[0]
-
-
-def _paper_deposit(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
-    return _of_signature(row, subject)[1]
-
-
-def _of_signature(row: LedgerRow, subject: RecordSubject) -> tuple[NewRow, ...]:
-    return signed_rows(
+def _of_signature(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
+    """What the signature of the terms writes: that they were signed and, on paper, the deposit."""
+    rows = signed_rows(
         subject.facts,
         terms_digest=subject.digest,
         version=subject.terms_version,
         now=row.occurred_at,
     )
+    word = row.base_key.partition(":")[0]
+    return next(one for one in rows if one.base_key == word)
 
 
 def _stop(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
@@ -140,7 +131,7 @@ def _report(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
         amount_usdc_e6=row.amount_usdc_e6,
         tx_hash=row.tx_hash,
         why=None,
-        payload=told_payload(row),
+        payload=authored_payload(row.payload),
         violation=None,
         fact=fact,
         now=row.occurred_at,
@@ -243,8 +234,8 @@ def _stop_line(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
 _Write = Callable[[LedgerRow, RecordSubject, str], NewRow]
 # By key up to the colon: (on paper, on testnet).
 _FORMS: Final[Mapping[str, tuple[_Write | None, _Write | None]]] = {
-    "signed": (_signed, _signed),
-    "paper_deposit": (_paper_deposit, None),
+    "signed": (_of_signature, _of_signature),
+    "paper_deposit": (_of_signature, None),
     "stop": (_stop, None),
     "cancelled": (_cancelled, _cancelled),
     EXPIRED: (None, _expired),

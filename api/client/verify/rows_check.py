@@ -6,14 +6,16 @@ word, and may move no cash.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
 from api.client.verify.expected import Expected, has_payload, is_same_row, key_of
 from api.client.verify.findings import Report
-from api.client.verify.node import Block, TransactionOutcome
+from api.client.verify.node import Block
 from api.client.verify.row_forms import declared, is_told
 from api.client.verify.terms_check import RecordSubject
+from core.chain.blocks import RawLog, TransactionReceipt
 from core.errors import MandateError
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, reversal_row
 from core.quarantine.rules import ShortLedger
@@ -24,36 +26,31 @@ CLOCKS: Final = timedelta(minutes=15)
 DRAFT_ENDS: Final = frozenset({"cancelled", "signed"})
 
 
+@dataclass
 class RowsCheck:
-    """Goes through the rows once, oldest first."""
+    """Goes through the rows once, oldest first. `short`: what the record itself says that it lacks."""
 
-    def __init__(
-        self,
-        subject: RecordSubject,
-        rows: Sequence[LedgerRow],
-        expected: Expected,
-        blocks: Mapping[int, Block],
-        outcomes: Mapping[str, TransactionOutcome],
-        report: Report,
-        short: ShortLedger | None = None,
-    ) -> None:
-        """`short`: what the record itself says that it lacks."""
-        self.short = short
-        self.subject = subject
-        self.rows = rows
-        self.expected = expected
-        self.blocks = blocks
-        self.outcomes = outcomes
-        self.report = report
+    subject: RecordSubject
+    rows: Sequence[LedgerRow]
+    expected: Expected
+    blocks: Mapping[int, Block]
+    outcomes: Mapping[str, TransactionReceipt]
+    report: Report
+    short: ShortLedger | None = None
+    standing: dict[str, LedgerRow] = field(default_factory=dict)
+    # of facts that came more than once, or were lost
+    incarnations: dict[str, int] = field(default_factory=dict)
+    # seqs of rows that were taken back with a block that stands
+    returned: list[int] = field(default_factory=list)
+    proven: set[int] = field(default_factory=set)  # seqs of rows that a log gives exactly
+
+    def __post_init__(self) -> None:
+        rows = self.rows
         self.reversed_by = {row.reverses_id: row for row in rows if row.reverses_id is not None}
         # for reversals alone
         listed = rows if self.reversed_by else ()
         self.last_of = {row.base_key: row.seq for row in listed if row.reverses_id is None}
         self.by_seq = {row.seq: row for row in listed}
-        self.standing: dict[str, LedgerRow] = {}
-        self.incarnations: dict[str, int] = {}  # of facts that came more than once, or were lost
-        self.returned: list[int] = []  # seqs of rows that were taken back with a block that stands
-        self.proven: set[int] = set()  # seqs of rows that a log gives exactly
 
     def run(self) -> None:
         last, last_note = (0, 0), (0, 0)
@@ -69,7 +66,7 @@ class RowsCheck:
             if row.base_key.startswith("log:"):
                 self._log_row(row)
                 # written in slices: a ledger may say of later blocks before
-                if row.payload.get("factory") is True:
+                if _is_note(row):
                     last_note = self._in_order(row, last_note)
                 else:
                     last = self._in_order(row, last)
@@ -129,7 +126,7 @@ class RowsCheck:
     def _in_order(self, row: LedgerRow, last: tuple[int, int]) -> tuple[int, int]:
         if row.seq in self.reversed_by:
             return last
-        place = (row.block_number or 0, row.log_index or 0)
+        place = _order(row)
         if place < last:
             text = f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}"
             self.report.say("row.order", row.seq, text)
@@ -147,7 +144,7 @@ class RowsCheck:
                 or outcome is None
                 or (outcome.status, outcome.block_hash) != (1, row.block_hash)
                 # the receipt says the same of this log as the node's answer to the range did
-                or outcome.logs.get(row.log_index) != self.expected.logs[row.base_key]
+                or _log_of(outcome, row.log_index) != self.expected.logs[row.base_key]
             ):
                 self._explain(row)
             else:
@@ -163,7 +160,7 @@ class RowsCheck:
         elif outcome.block_hash != row.block_hash:
             text = f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}"
             self.report.say("row.place", row.seq, text)
-        elif (log := outcome.logs.get(-1 if row.log_index is None else row.log_index)) is None:
+        elif (log := _log_of(outcome, row.log_index)) is None:
             self.report.say("row.log_index", row.seq, f"{row.tx_hash} has no log {row.log_index}")
         elif key_of(log) != row.base_key:
             text = f"its key is {row.base_key}, its place {key_of(log)}"
@@ -294,6 +291,10 @@ class RowsCheck:
         if target.block_hash is None:
             text = f"row {target.seq} is of no block that could be lost"
             self.report.say("reversal.without_cause", row.seq, text)
+
+
+def _log_of(outcome: TransactionReceipt, log_index: int | None) -> RawLog | None:
+    return next((log for log in outcome.logs if log.log_index == log_index), None)
 
 
 def _is_note(row: NewRow) -> bool:

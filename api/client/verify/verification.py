@@ -4,19 +4,20 @@ What one part cannot check is told and does not end the others; a part that need
 checked either.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
-from api.client.verify.claims import claims_of, compare_claims, newest_measure, tell_stops
+from api.client.verify.claims import compare_claims, newest_measure, tell_stops
 from api.client.verify.end_check import check_rows_after, judge_ahead, later_logs
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.log_head_check import check_log_head
 from api.client.verify.lost_check import check_lost
-from api.client.verify.node import Block, Node, Tell, TransactionOutcome
+from api.client.verify.node import Block, Node, Tell
 from api.client.verify.paper_check import check_paper
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import (
@@ -42,6 +43,7 @@ from api.client.verify.terms_check import (
     subject_of,
 )
 from api.client.verify.trusted import pinned
+from core.chain.blocks import TransactionReceipt
 from core.chain.nodes import Nodes
 from core.hexes import checksum_address
 from core.mandate.rules.outflows import spend_window
@@ -77,7 +79,7 @@ def verify(
     lines: Iterable[bytes],
     rpcs: Sequence[Nodes],
     options: Options,
-    tell: Tell,
+    tell: Tell = lambda part, done, of: None,
     report: Report | None = None,
 ) -> Report:
     """Check a record, into `report` if one is given: what was found stays there whatever happens
@@ -98,20 +100,29 @@ def verify(
     if check.short is not None:
         report.unchecked.append(check.short.reason)
     report.is_paper = subject.is_paper
-    _part(report, check.terms)
-    _part(report, check.other_terms)
-    _part(report, lambda: check_authors(subject, record.rows, node, report))
+    with _part(report):
+        check.terms()
+    with _part(report):
+        check.other_terms()
+    with _part(report):
+        check_authors(subject, record.rows, node, report)
     # the one that the reader names, else that of the published deployment
     anchor = options.anchor or next(iter(pinned("record_anchor", subject.chain_id)), None)
-    _part(report, lambda: check_anchors(record, node, anchor, report))
-    if check.vault is not None and not subject.is_paper:
-        _part(report, check.logs_and_rows)
-        _part(report, check.later)
-        _part(report, check.rows_after)
-    elif subject.is_paper:
-        _part(report, lambda: check_paper(record, subject, report))
+    with _part(report):
+        check_anchors(record, node, anchor, report)
+    if subject.is_paper:
+        with _part(report):
+            check_paper(record, subject, report)
+    elif check.vault is not None:
+        with _part(report):
+            check.logs_and_rows(check.vault)
+        with _part(report):
+            check.later(check.vault)
+        if check.last is not None:
+            with _part(report):
+                check_rows_after(record.rows, check.last, node)
     if check.has_looked or not report.unchecked:
-        report.claims = claims_of(record.rows, check.proven)
+        report.claims = [row.seq for row in record.rows if row.seq not in check.proven]
     return report
 
 
@@ -119,7 +130,7 @@ def _say_subject(
     record: RecordFile, subject: RecordSubject, options: Options, report: Report
 ) -> None:
     """What the record is about; and against what the reader wanted."""
-    as_of = record.as_of
+    as_of = record.as_of or {"block_number": None, "block_hash": None}
     report.subject = {
         "chain": subject.chain_id,
         "mandate": subject.terms.public_id,
@@ -127,8 +138,8 @@ def _say_subject(
         "agent": subject.terms.agent,
         "vault": subject.vault_said,
         "factory": subject.factory,
-        "as_of_block": None if as_of is None else as_of["block_number"],
-        "as_of_hash": None if as_of is None else as_of["block_hash"],
+        "as_of_block": as_of["block_number"],
+        "as_of_hash": as_of["block_hash"],
         "as_of_age_s": None,
     }
     if options.mandate is not None and options.mandate != subject.terms.public_id:
@@ -137,165 +148,126 @@ def _say_subject(
     if options.owner is not None and options.owner != subject.terms.owner:
         text = f"the record's owner is {subject.terms.owner}, asked for was {options.owner}"
         report.say("subject.owner", None, text)
-    if options.as_of is not None and (as_of is None or options.as_of != as_of["block_number"]):
-        said = None if as_of is None else as_of["block_number"]
-        report.say("head.block", None, f"the record ends at block {said}, not at {options.as_of}")
+    if options.as_of is not None and options.as_of != as_of["block_number"]:
+        text = f"the record ends at block {as_of['block_number']}, not at {options.as_of}"
+        report.say("head.block", None, text)
 
 
-def _part(report: Report, check: Callable[[], None]) -> None:
+@contextmanager
+def _part(report: Report) -> Iterator[None]:
+    """What is in it and cannot be checked is told, and ends nothing else."""
     try:
-        check()
+        yield
     except UncheckedError as error:
         report.unchecked.append(str(error))
 
 
+@dataclass
 class _Chain:
     """What is compared with the chain. `vault` and `last` fill in as they become known; `has_looked`:
     it is known which rows the chain proves.
     """
 
-    def __init__(
-        self,
-        record: RecordFile,
-        subject: RecordSubject,
-        node: Node,
-        options: Options,
-        report: Report,
-    ) -> None:
-        self.record = record
-        self.subject = subject
-        self.node = node
-        self.options = options
-        self.report = report
-        self.vault: str | None = None
-        self.last: Block | None = None
-        self.reverts: RevertsCheck | None = None
-        self.has_vault = False
-        self.proven: set[int] = set()
-        self.has_looked = False
-        self.short = (
-            None
-            if record.head is None or HELD_KEY not in record.head
-            else ShortLedger.of_json(record.head[HELD_KEY])
-        )
+    record: RecordFile
+    subject: RecordSubject
+    node: Node
+    options: Options
+    report: Report
+    vault: str | None = None
+    last: Block | None = None
+    reverts: RevertsCheck | None = None
+    has_vault: bool = False
+    proven: set[int] = field(default_factory=set)
+    has_looked: bool = False
 
-    def terms(self) -> None:
-        self.vault = check_place(self.subject, self.node, self._factories(), self.report)
-        self.report.subject["vault"] = self.vault
-        first = self.record.first or {}
-        has_vault = self.has_vault = self.vault is not None and bool(
-            self.node.ask("the vault's code", lambda: self.node.reader.code_at(self.vault or ""))
-        )
-        signed = [row.seq for row in self.record.rows if row.base_key == "signed"]
-        _part(self.report, lambda: self._signed(first.get("signature"), signed, has_vault))
-        if has_vault and self.subject.is_paper:
-            text = f"the record says paper, these terms have a vault at {self.vault}"
-            self.report.say("terms.vault", None, text)
-        self.has_looked = self.vault is None or self.subject.is_paper
-
-    def _factories(self) -> tuple[str, ...]:
-        """Those that are trusted."""
+    def __post_init__(self) -> None:
+        held = None if self.record.head is None else self.record.head.get(HELD_KEY)
+        self.short = None if held is None else ShortLedger.of_json(held)
         named = self.options.factory
-        return pinned("factory", self.subject.chain_id) + (
+        self.factories = pinned("factory", self.subject.chain_id) + (
             () if named is None else (checksum_address(named),)
         )
 
+    def terms(self) -> None:
+        first, rows, report = self.record.first or {}, self.record.rows, self.report
+        vault = self.vault = check_place(self.subject, self.node, self.factories, report)
+        report.subject["vault"] = vault
+        self.has_vault = vault is not None and self._has_code(vault)
+        signed = {row.seq for row in rows if row.base_key == "signed"}
+        with _part(report):
+            if check_signature(
+                self.subject,
+                first.get("signature"),
+                is_signed=bool(signed),
+                has_vault=self.has_vault,
+                node=self.node,
+                report=report,
+            ):
+                self.proven |= signed
+        if self.has_vault and self.subject.is_paper:
+            text = f"the record says paper, these terms have a vault at {vault}"
+            report.say("terms.vault", None, text)
+        self.has_looked = vault is None or self.subject.is_paper
+
     def other_terms(self) -> None:
         if self.vault is not None:
-            is_named = self.options.mandate is not None
             check_other_terms(
                 self.subject,
-                factories=self._factories(),
+                factories=self.factories,
                 has_vault=self.has_vault,
-                is_named=is_named,
+                is_named=self.options.mandate is not None,
                 node=self.node,
                 report=self.report,
             )
 
-    def _signed(self, signature: str | None, signed: list[int], has_vault: bool) -> None:
-        if check_signature(
-            self.subject,
-            signature,
-            is_signed=bool(signed),
-            has_vault=has_vault,
-            node=self.node,
-            report=self.report,
-        ):
-            self.proven |= set(signed)
-
-    def logs_and_rows(self) -> None:
+    def logs_and_rows(self, vault: str) -> None:
         """Everything that the chain says of the rows."""
+        subject, rows, node, report = self.subject, self.record.rows, self.node, self.report
         until = self._last_height()
-        gone = {row.reverses_id for row in self.record.rows}
-        standing = [
-            row.block_number
-            for row in self.record.rows
-            if row.block_number is not None and row.reverses_id is None and row.seq not in gone
-        ]
-        first = min(standing, default=until)
-        self.last = self._last_block(until)
-        if self.last is None or self.vault is None:
+        last = self.last = self._last_block(until)
+        if last is None:
             return
         if self.record.as_of is None:
-            self.report.unchecked.append(
-                "head: the record names no block that it is complete up to"
-            )
-        self.report.subject |= {
+            report.unchecked.append("head: the record names no block that it is complete up to")
+        now = self.options.now
+        report.subject |= {
             "as_of_block": until,
-            "as_of_hash": self.last.hash,
-            "as_of_age_s": None
-            if self.options.now is None
-            else max(0, self.options.now - self.last.at),
+            "as_of_hash": last.hash,
+            "as_of_age_s": None if now is None else max(0, now - last.at),
         }
-        x402_adapter = payment_adapter(
-            self.subject,
-            self.options.x402_adapter,
-            pinned("x402_adapter", self.subject.chain_id),
-            self.report,
-        )
-        found = chain_logs(
-            self.subject, self.vault, x402_adapter, self.node, min(first, until), self.last
-        )
-        heights = {log.block_number for log in found.logs} | {
-            row.block_number for row in self.record.rows if row.block_number is not None
-        }
-        ends = {
-            height
-            for row in self.record.rows
-            if row.base_key == EXPIRED and (height := safe_block_of(row)) <= until
-        }
-        blocks = self.node.blocks(sorted({*heights, *ends, until}))
-        expected = expected_rows(self.subject, found, blocks, self.record.rows)
-        has_vault = self._has_vault(expected, until)
-        checked = RowsCheck(
-            self.subject,
-            self.record.rows,
-            expected,
-            blocks,
-            self._outcomes(expected),
-            self.report,
-            self.short,
-        )
+        known = pinned("x402_adapter", subject.chain_id)
+        adapter = payment_adapter(subject, self.options.x402_adapter, known, report)
+        found = chain_logs(subject, vault, adapter, node, self._first_height(until), last)
+        expected, blocks = self._expected(found, until)
+        has_vault = self._has_vault(vault, expected, until)
+        outcomes = self._outcomes(expected)
+        checked = RowsCheck(subject, rows, expected, blocks, outcomes, report, self.short)
         checked.run()
         self._proven(checked, blocks)
         self.has_looked = True
-        _part(
-            self.report,
-            lambda: check_lost(checked.lost(), checked.returned, self.node, self.report),
-        )
-        _part(self.report, lambda: self._reverts(checked, until))
-        failed = {tx_hash for tx_hash, outcome in checked.outcomes.items() if outcome.status == 0}
-        compare_claims(self.record.rows, expected.rows.values(), failed, self.vault, self.report)
-        _part(self.report, lambda: self._sums(expected, found, has_vault))
-
-        last = self.last
+        with _part(report):
+            check_lost(checked.lost(), checked.returned, node, report)
+        with _part(report):
+            self._reverts(checked, vault, until)
+        failed = {tx_hash for tx_hash, outcome in outcomes.items() if outcome.status == 0}
+        compare_claims(rows, expected.rows.values(), failed, vault, report)
+        with _part(report):
+            self._sums(expected, found, last, has_vault)
         if expected.created is not None:
-            about = (self.subject.digest, found.vault, found.logs, blocks)
-            _part(self.report, lambda: check_log_head(*about, self.node, last, self.report))
+            with _part(report):
+                check_log_head(subject.digest, vault, found.logs, blocks, node, last, report)
 
-    def rows_after(self) -> None:
-        if self.last is not None:
-            check_rows_after(self.record.rows, self.last, self.node)
+    def _expected(self, found: ChainLogs, until: int) -> tuple[Expected, Mapping[int, Block]]:
+        """The rows of these logs, and the blocks of all that either names."""
+        rows = self.record.rows
+        heights = {log.block_number for log in found.logs} | {
+            row.block_number for row in rows if row.block_number is not None
+        }
+        ends = {safe_block_of(row) for row in rows if row.base_key == EXPIRED}
+        blocks = self.node.blocks(
+            sorted({*heights, *(height for height in ends if height <= until), until})
+        )
+        return expected_rows(self.subject, found, blocks, rows), blocks
 
     def _proven(self, checked: RowsCheck, blocks: Mapping[int, Block]) -> None:
         """Rows that logs give, the signature of a vault's terms, and the end of terms by a block's
@@ -313,52 +285,53 @@ class _Chain:
                 else:
                     self.report.say("row.unproven", row.seq, "no block shows that the terms ended")
 
-    def later(self) -> None:
+    def later(self, vault: str) -> None:
         """Whether there are logs or reverted calls after the record's last block.
 
         Errors: UncheckedError when so.
         """
-        if self.last is None or self.vault is None:
+        if self.last is None:
             return
-        text = later_logs(self.subject, self.vault, self.last, self.node)
+        text = later_logs(self.subject, vault, self.last, self.node)
         if text is None:
             if self.reverts is not None and self.options.as_of is None:
                 self.reverts.look_after(self.last.number)
             return
-        if self.options.as_of is not None:
-            self.report.remarks.append(f"the record ends at block {self.last.number}: {text}")
-            return
-        raise UncheckedError(
-            f"the record ends at block {self.last.number}", f"{text}; export again"
+        part = f"the record ends at block {self.last.number}"
+        if self.options.as_of is None:
+            raise UncheckedError(part, f"{text}; export again")
+        self.report.remarks.append(f"{part}: {text}")
+
+    def _first_height(self, until: int) -> int:
+        """Of the rows of the chain that nothing takes back; `until` without one, and at most."""
+        gone = {row.reverses_id for row in self.record.rows}
+        standing = (
+            row.block_number
+            for row in self.record.rows
+            if row.block_number is not None and row.reverses_id is None and row.seq not in gone
         )
+        return min((*standing, until))
 
     def _last_height(self) -> int:
         """Up to where the record claims to be complete; without a claim, up to its newest row."""
         if self.record.as_of is not None:
             return int(self.record.as_of["block_number"])
-        newest = self.node.newest()
-        return max(
-            (row.block_number for row in self.record.rows if row.block_number is not None),
-            default=newest,
-        )
+        named = [row.block_number for row in self.record.rows if row.block_number is not None]
+        return max(named) if named else self.node.newest()
 
     def _last_block(self, number: int) -> Block | None:
         if (newest := self.node.newest()) < number:
             judge_ahead(number, newest, self.options.now, self.node, self.report)
             raise UncheckedError("the newest block", f"a node has no more than block {newest} yet")
         block = self.node.blocks([number]).get(number)
-        as_of = self.record.as_of
-        said = None if as_of is None else as_of["block_hash"]
+        said = None if self.record.as_of is None else self.record.as_of["block_hash"]
         if block is None or (said is not None and said != block.hash):
-            self.report.say(
-                "head.block",
-                None,
-                f"the record is of block {number} {said}, the node has "
-                f"{block.hash if block else 'none'}",
-            )
+            has = block.hash if block else "none"
+            text = f"the record is of block {number} {said}, the node has {has}"
+            self.report.say("head.block", None, text)
         return block
 
-    def _outcomes(self, expected: Expected) -> dict[str, TransactionOutcome]:
+    def _outcomes(self, expected: Expected) -> dict[str, TransactionReceipt]:
         """Receipts of every transaction that a row of the chain names."""
         wanted: dict[str, set[int]] = {}
         for row in self.record.rows:
@@ -368,7 +341,12 @@ class _Chain:
         self.report.figures["transactions"] = len(wanted)
         return self.node.outcomes(wanted, expected.log_of)
 
-    def _has_vault(self, expected: Expected, until: int) -> bool:
+    def _has_code(self, address: str, at: int | str = "latest") -> bool:
+        return bool(
+            self.node.ask("the vault's code", lambda: self.node.reader.code_at(address, at))
+        )
+
+    def _has_vault(self, vault: str, expected: Expected, until: int) -> bool:
         """Whether there is a vault at the record's last block.
 
         Past state is asked for only when a vault came, and not in the rows.
@@ -376,68 +354,51 @@ class _Chain:
         if expected.created is not None:
             compare_created(self.subject, expected.created, self.report)
             return True
-        vault = self.vault or ""
-        if not self.node.ask("the vault's code", lambda: self.node.reader.code_at(vault)):
-            return False
-        if not self.node.ask("the vault's code", lambda: self.node.reader.code_at(vault, until)):
+        if not self._has_code(vault) or not self._has_code(vault, until):
             return False
         text = f"the vault {vault} exists, and the record does not reach back to its creation"
         self.report.say("row.left_out", None, text)
         return True
 
-    def _reverts(self, checked: RowsCheck, until: int) -> None:
-        assert self.vault is not None
-        reverts = RevertsCheck(checked, self.vault, self.node, self.report, self.options.scan)
+    def _reverts(self, checked: RowsCheck, vault: str, until: int) -> None:
+        reverts = RevertsCheck(checked, vault, self.node, self.report, self.options.scan)
         reverts.told()
         self.proven |= reverts.proven
         if checked.expected.created is None:
             return
-        self.reverts = reverts if self.short is None else None
-        until = until if self.short is None else min(until, self.short.from_block - 1)
+        if self.short is None:
+            self.reverts = reverts
+        else:
+            until = min(until, self.short.from_block - 1)
         as_of = self.record.as_of  # up to where the record claims to tell of reverted calls
         told_until = until if as_of is None else min(until, int(as_of["reverts_block_number"]))
         reverts.look(until, told_until)
 
-    def _sums(self, expected: Expected, found: ChainLogs, has_vault: bool) -> None:
-        rows, facts = self.record.rows, self.subject.facts
-        until = 0 if self.last is None else self.last.at
-        flags = FlagsCheck(self.subject, rows, expected.rows, until, self.report)
-        state = fold_rows(rows, expected.rows, facts, self.report, flags.before)
-        _part(self.report, flags.end)
+    def _sums(self, expected: Expected, found: ChainLogs, last: Block, has_vault: bool) -> None:
+        rows, facts, report = self.record.rows, self.subject.facts, self.report
+        flags = FlagsCheck(self.subject, rows, expected.rows, last.at, report)
+        state = fold_rows(rows, expected.rows, facts, report, flags.before)
+        with _part(report):
+            flags.end()
         if self.record.head is not None:
-            compare_head(self.record.head, state, self.report)
+            compare_head(self.record.head, state, report)
         counted, proven = proven_state(rows, self.proven, state, facts)
         window = spend_window(counted, facts)
-        self.report.figures |= totals_of(proven)
-        tell_stops(counted, self.report)
+        report.figures |= totals_of(proven)
+        tell_stops(counted, report)
         if (mark := newest_measure(counted)) is not None:
-            self.report.figures["newest_mark"] = mark
-        if self.last is not None:
-            last = self.last
-            self.report.shown = shown(
-                self.subject, counted, proven, window, last.at, last.number, self.short
-            )
+            report.figures["newest_mark"] = mark
+        about = (window, last.at, last.number, self.short)
+        report.shown = shown(self.subject, counted, proven, *about)
+        if not has_vault:
             is_said = any("terms_cancelled" in row.payload for row in counted)
-            if not has_vault:
-                check_cancelled(self.subject, is_said, self.node, last, self.report)
-        if not has_vault or self.vault is None or self.last is None or self.short is not None:
+            check_cancelled(self.subject, is_said, self.node, last, report)
+            return
+        if self.short is not None:
             return  # the sums of a record with a gap are not the vault's
         from_logs = None if rows else list[LedgerRow]()
-        replayed = replay_logs(expected.rows.values(), facts, from_logs)
-        compare_replay(state, replayed, self.report)
+        compare_replay(state, replay_logs(expected.rows.values(), facts, from_logs), report)
         if len(counted) < len(rows) or from_logs:
             window = spend_window(from_logs or rows, facts)
-        last, vault = self.last, self.vault
-        _part(
-            self.report,
-            lambda: compare_vault(
-                self.subject,
-                vault,
-                state,
-                window,
-                found.usdc,
-                self.node,
-                last,
-                self.report,
-            ),
-        )
+        with _part(report):
+            compare_vault(self.subject, found, state, window, self.node, last, report)

@@ -1,6 +1,6 @@
 """What the rows of the ledger of warnings say (docs/verify.md#ledgers-of-the-service)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -8,34 +8,33 @@ from typing import Any, Final
 from api.client.verify.ledger_check import (
     Figures,
     KeptHead,
+    LedgerBody,
     LedgerChecked,
+    LedgerForm,
     check_ledger,
-    made_form,
 )
 
 SAME_WITHIN: Final = timedelta(hours=24)
-FORM: Final = made_form(
-    "warnings",
-    "warnings",
-    {
-        "seq": int,
-        "action": str,
-        "clears_seq": int | None,
-        "reopens_seq": int | None,
-        "exchange": str,
-        "asset_id": int,
-        "token": str,
-        "listing_id": int | None,
-        "type": str,
-        "severity": str,
-        "is_predictive": bool,
-        "at": str,
-        "evidence": dict,
-        "rule_version": str,
-        "source_event": str | None,
-        "is_imported": bool,
-    },
-)
+
+
+class WarningBody(LedgerBody, frozen=True):
+    action: str
+    clears_seq: int | None
+    reopens_seq: int | None
+    exchange: str
+    asset_id: int
+    token: str
+    listing_id: int | None
+    type: str
+    severity: str
+    is_predictive: bool
+    evidence: dict[str, Any]
+    rule_version: str
+    source_event: str | None
+    is_imported: bool
+
+
+FORM: Final = LedgerForm("warnings", "warnings", WarningBody)
 
 
 def check_warnings(
@@ -59,29 +58,27 @@ class _Warnings:
     imported: int = 0
     open: dict[tuple[str, int, str], int] = field(default_factory=dict)
     ended: dict[int, tuple[tuple[str, int, str], datetime]] = field(default_factory=dict)
-    last_at: datetime | None = None
 
-    def follow(self, body: Mapping[str, Any], before: int) -> None:
-        """Its time and what it does to the warning fit what was before."""
-        seq, key = body["seq"], (body["exchange"], body["asset_id"], body["type"])
-        at = self.last_at = FORM.time_of(body, self.last_at)
-        if body["is_imported"] and self.imported != before:
-            raise FORM.differs("time", seq, "it is imported, and a row before it is not")
-        clears, reopens = body["clears_seq"], body["reopens_seq"]
-        match body["action"], clears, reopens:
+    def follow(self, row: WarningBody, before: int) -> None:
+        """What it does to the warning fits what was before."""
+        key = (row.exchange, row.asset_id, row.type)
+        if row.is_imported and self.imported != before:
+            raise FORM.differs("time", row.seq, "it is imported, and a row before it is not")
+        match row.action, row.clears_seq, row.reopens_seq:
             case "issued", None, None:
                 fits = key not in self.open
-                self.open[key] = seq
-            case "cleared", int(), None:
+                self.open[key] = row.seq
+            case "cleared", int() as clears, None:
                 fits = self.open.pop(key, None) == clears
-                self.ended[clears] = (key, at)
-            case "reopened", None, int():
-                ended_key, ended_at = self.ended.pop(reopens, (None, at))
-                fits = ended_key == key and key not in self.open and at - ended_at < SAME_WITHIN
+                self.ended[clears] = (key, row.at)
+            case "reopened", None, int() as reopens:
+                ended_key, ended_at = self.ended.pop(reopens, (None, row.at))
+                is_soon = row.at - ended_at < SAME_WITHIN
+                fits = ended_key == key and key not in self.open and is_soon
                 self.open[key] = reopens
             case _:
                 fits = False
         if not fits:
-            said = f"{body['action']} does not follow from the rows before it"
-            raise FORM.differs("state", seq, said)
-        self.imported += body["is_imported"]
+            said = f"{row.action} does not follow from the rows before it"
+            raise FORM.differs("state", row.seq, said)
+        self.imported += row.is_imported

@@ -14,7 +14,7 @@ Laws
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from sqlalchemy import (
     BigInteger,
@@ -95,136 +95,56 @@ def grant_welcome(session: WriteSession, account_id: int, amount: int, now: date
     return post(session, account_id, WELCOME, WELCOME, Credits(welcome=amount), ISSUANCE, {}, now)
 
 
-def spend(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> Posting:
-    """Take what a call costs. Errors: NotEnoughCreditsError, InvalidNumberError."""
-    return _post(
-        session,
-        account_id,
-        SPEND,
-        key,
-        lambda balance: buckets.spend_deltas(balance, amount),
-        SALES,
-        payload,
-        now,
-    )
+class MovesCredits(Protocol):
+    """Posts an amount, once a key. Errors: InvalidNumberError for an amount below 1."""
+
+    def __call__(
+        self,
+        session: WriteSession,
+        account_id: int,
+        amount: int,
+        key: str,
+        payload: Mapping[str, Any],
+        now: datetime,
+    ) -> Posting: ...
 
 
-def earn(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> Posting:
-    """Pay for work; a debt is repaid first. Errors: InvalidNumberError."""
-    return _post(
-        session,
-        account_id,
-        EARN,
-        key,
-        lambda balance: buckets.earn_deltas(balance, amount),
-        ISSUANCE,
-        payload,
-        now,
-    )
+def _moves(kind: str, deltas_of: Callable[[Credits, int], Credits], counter: str) -> MovesCredits:
+    """`deltas_of`: the balance under the lock, and the amount."""
+
+    def move(
+        session: WriteSession,
+        account_id: int,
+        amount: int,
+        key: str,
+        payload: Mapping[str, Any],
+        now: datetime,
+    ) -> Posting:
+        def deltas(balance: Credits) -> Credits:
+            return deltas_of(balance, amount)
+
+        return _post(session, account_id, kind, key, deltas, counter, payload, now)
+
+    return move
 
 
-def convert(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> Posting:
-    """Credit that was converted from the reserve token; a debt is repaid first.
+spend = _moves(SPEND, buckets.spend_deltas, SALES)
+"""Take what a call costs. Errors: NotEnoughCreditsError too."""
 
-    Errors: InvalidNumberError.
-    """
-    return _post(
-        session,
-        account_id,
-        CONVERT,
-        key,
-        lambda balance: buckets.convert_deltas(balance, amount),
-        RESERVE,
-        payload,
-        now,
-    )
+earn = _moves(EARN, buckets.earn_deltas, ISSUANCE)
+"""Pay for work; a debt is repaid first."""
 
+convert = _moves(CONVERT, buckets.convert_deltas, RESERVE)
+"""Credit that was converted from the reserve token; a debt is repaid first."""
 
-def reverse_conversion(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> Posting:
-    """Take credit of a conversion back that the chain took back; what is spent is owed.
+reverse_conversion = _moves(REVERSE, buckets.reverse_deltas, RESERVE)
+"""Take credit of a conversion back that the chain took back; what is spent is owed."""
 
-    Errors: InvalidNumberError.
-    """
-    return _post(
-        session,
-        account_id,
-        REVERSE,
-        key,
-        lambda balance: buckets.reverse_deltas(balance, amount),
-        RESERVE,
-        payload,
-        now,
-    )
+owe = _moves(DEBT, buckets.owe_deltas, PENALTIES)
+"""A debt: it takes nothing now, later earnings repay it."""
 
-
-def owe(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> Posting:
-    """A debt: it takes nothing now, later earnings repay it. Errors: InvalidNumberError."""
-    return _post(
-        session,
-        account_id,
-        DEBT,
-        key,
-        lambda balance: buckets.owe_deltas(balance, amount),
-        PENALTIES,
-        payload,
-        now,
-    )
-
-
-def hold(
-    session: WriteSession,
-    account_id: int,
-    amount: int,
-    key: str,
-    payload: Mapping[str, Any],
-    now: datetime,
-) -> Posting:
-    """Lock a bond. Errors: NotEnoughCreditsError, InvalidNumberError."""
-    return _post(
-        session,
-        account_id,
-        BOND,
-        key,
-        lambda balance: buckets.hold_deltas(balance, amount),
-        BONDS,
-        payload,
-        now,
-    )
+hold = _moves(BOND, buckets.hold_deltas, BONDS)
+"""Lock a bond. Errors: NotEnoughCreditsError too."""
 
 
 def release(session: WriteSession, account_id: int, bond_key: str, now: datetime) -> Posting:

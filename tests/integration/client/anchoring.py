@@ -17,8 +17,6 @@ from core.anchors.chain import CONTRACT, post_data, post_of
 from core.anchors.queries import EpochRoot
 from core.anchors.rules import EPOCH_S, EpochPost, epoch_end_s, epoch_of
 from core.db.embedded import EmbeddedPostgres
-from core.db.engine import Database
-from core.db.leadership import Leadership
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
@@ -27,11 +25,8 @@ from tests.integration.chain_fixtures import (
     CHAIN_ID,
     USDC,
     DeployedChain,
-    deploy_contracts,
-    start_anvil,
 )
-from tests.integration.client.conftest import export
-from tests.integration.databases import execute, url_of
+from tests.integration.client.conftest import export, following
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import DEPLOYER, KEEPER, STRANGER, Persona
 from tests.raw_logs import log_of
@@ -145,20 +140,9 @@ class AnchoredRecord:
 
 @contextmanager
 def anchored_record(postgres: EmbeddedPostgres, template: str) -> Iterator[AnchoredRecord]:
-    name = f"client_{uuid4().hex[:12]}"
-    execute(postgres, "create database {} template {} strategy file_copy", name, template)
     began = int(now_utc().timestamp()) - HOURS_BEFORE * EPOCH_S
-    url, anvil = url_of(postgres, name), start_anvil("--timestamp", str(began))
-    database, leadership = Database(url), Leadership(url, "indexer", "test")
-    assert leadership.try_take(now_utc())
-    try:
-        follower = Follower(deploy_contracts(anvil), database, leadership)
+    with following(postgres, template, "--timestamp", str(began)) as follower:
         yield _anchored(follower)
-    finally:
-        leadership.release()
-        database.close()
-        anvil.stop()
-        execute(postgres, "drop database {} with (force)", name)
 
 
 FALSE = b"\x66" * 32

@@ -2,7 +2,7 @@
 exported as the API does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from api.client.verify.verification import Options
+from api.client.verify.findings import Report
+from api.client.verify.verification import Options, verify
 from core.chain.abi import call_by_signature
+from core.chain.nodes import Nodes
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
@@ -63,16 +65,27 @@ def trusting(chain: DeployedChain, **named: Any) -> Options:
     return Options(**{"factory": chain.contracts["factory"]} | named)
 
 
+def judged(
+    chain: DeployedChain, lines: Iterable[bytes], rpc: Nodes | None = None, **named: Any
+) -> Report:
+    """What verify-record says to who trusts this chain's factory; `rpc`: another node than the chain's."""
+    return verify(lines, [rpc or chain.rpc], trusting(chain, **named))
+
+
+def names(report: Report) -> set[str]:
+    return {finding.name for finding in report.findings}
+
+
 def settle_reverts(chain: ChainContext) -> None:
     RevertedCalls(chain, now_utc).round()
 
 
 @contextmanager
-def following(postgres: EmbeddedPostgres, template: str) -> Iterator[Follower]:
-    """A chain, a database and an indexer of their own."""
+def following(postgres: EmbeddedPostgres, template: str, *flags: str) -> Iterator[Follower]:
+    """A chain, a database and an indexer of their own. `flags`: of anvil."""
     name = f"client_{uuid4().hex[:12]}"
     execute(postgres, "create database {} template {} strategy file_copy", name, template)
-    url, anvil = url_of(postgres, name), start_anvil()
+    url, anvil = url_of(postgres, name), start_anvil(*flags)
     database, leadership = Database(url), Leadership(url, "indexer", "test")
     assert leadership.try_take(now_utc())
     try:

@@ -10,18 +10,18 @@ import pytest
 from sqlalchemy import update
 
 from api.client.verify.findings import Report
-from api.client.verify.verification import Options, verify
 from core.anchors.chain import ANCHORED
 from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of, value_of
 from core.blocks.queries import TIP
 from core.blocks.tables import ChainCursor
+from core.chain.blocks import RawLog
 from core.chain.nodes import Nodes
 from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.record import opening
 from core.mandate.tables import Mandate
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
-from tests.integration.client.conftest import export
+from tests.integration.client.conftest import export, judged, names
 from tests.integration.client.forging import Forgery
 from tests.integration.indexer.conftest import now_utc
 
@@ -41,21 +41,18 @@ def check(
     """With the contract that the record is of, or another one. The owner has several mandates, so
     that the reader names the one that is meant.
     """
-    options = Options(
-        mandate=json.loads(lines[0])["mandate_id"],
-        factory=record.chain.contracts["factory"],
-        x402_adapter=record.chain.contracts["x402_adapter"],
-        anchor=anchor or record.contract,
-    )
     rpc = kind([record.chain.anvil.url])
     try:
-        return verify(iter(lines), [rpc], options, lambda part, done, of: None)
+        return judged(
+            record.chain,
+            lines,
+            rpc,
+            mandate=json.loads(lines[0])["mandate_id"],
+            x402_adapter=record.chain.contracts["x402_adapter"],
+            anchor=anchor or record.contract,
+        )
     finally:
         rpc.close()
-
-
-def names(report: Report) -> set[str]:
-    return {one.name for one in report.findings}
 
 
 @pytest.mark.slow
@@ -154,13 +151,21 @@ def test_foreign_root__with_a_proof_that_fits__is_found(anchored: AnchoredRecord
     assert "anchor.post" in names(check(anchored, forgery.lines()))
 
 
-class Silent(Nodes):
-    """Holds the logs of the anchors' contract back."""
+class HoldingBack(Nodes):
+    """Gives of the logs of the anchors' contract what `kept` leaves."""
+
+    def kept(self, posts: list[RawLog]) -> list[RawLog]:
+        return []
 
     def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        if method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]:
-            return []
-        return super().call(method, params, parse)
+        found = super().call(method, params, parse)
+        is_posts = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
+        return self.kept(found) if is_posts else found
+
+
+class FromTheNewest(HoldingBack):
+    def kept(self, posts: list[RawLog]) -> list[RawLog]:
+        return posts[-1:]
 
 
 @pytest.mark.parametrize("has_anchors", [True, False])
@@ -170,7 +175,7 @@ def test_node_that_holds_all_posts_back__is_not_the_records_fault(
     forgery = forged(anchored)
     if not has_anchors:
         forgery.anchors.clear()
-    report = check(anchored, forgery.lines(), kind=Silent)
+    report = check(anchored, forgery.lines(), kind=HoldingBack)
     assert (names(report), report.unchecked) == (
         set(),
         ["anchors: the node has no logs of what the contract posted"],
@@ -178,15 +183,6 @@ def test_node_that_holds_all_posts_back__is_not_the_records_fault(
 
 
 HELD_BACK = "the node has no log of what the contract posted before epoch"
-
-
-class FromTheNewest(Nodes):
-    """Gives the newest log of the anchors' contract alone."""
-
-    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        found = super().call(method, params, parse)
-        is_anchors = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
-        return found[-1:] if is_anchors else found
 
 
 @pytest.mark.parametrize("has_anchors", [True, False])
@@ -278,16 +274,8 @@ def test_anchor_of_another_form__is_found(
 
 def without_contract(record: AnchoredRecord, lines: Sequence[bytes]) -> Report:
     """As who names no contract checks it: lines against rows and one another alone."""
-    options = Options(
-        factory=record.chain.contracts["factory"],
-        x402_adapter=record.chain.contracts["x402_adapter"],
-        anchor=None,
-    )
-    rpc = Nodes([record.chain.anvil.url])
-    try:
-        return verify(iter(lines), [rpc], options, lambda part, done, of: None)
-    finally:
-        rpc.close()
+    x402_adapter = record.chain.contracts["x402_adapter"]
+    return judged(record.chain, lines, x402_adapter=x402_adapter)
 
 
 @pytest.mark.parametrize("has_anchors", [True, False])
@@ -324,15 +312,9 @@ def test_node_that_holds_a_post_in_the_middle_back__is_not_the_records_fault(
 ) -> None:
     left_out = anchored.first + 1
 
-    class WithoutOne(Nodes):
-        def call(
-            self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None
-        ) -> Any:
-            found = super().call(method, params, parse)
-            is_anchors = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
-            if not is_anchors:
-                return found
-            return [log for log in found if int(log.topics[1], 16) != left_out]
+    class WithoutOne(HoldingBack):
+        def kept(self, posts: list[RawLog]) -> list[RawLog]:
+            return [log for log in posts if int(log.topics[1], 16) != left_out]
 
     report = check(anchored, anchored.lines, kind=WithoutOne)
     assert report.unchecked == ["anchors: the node's logs are not all that the contract posted"]

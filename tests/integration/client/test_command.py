@@ -249,24 +249,6 @@ def test_a_trusted_address_that_is_none__is_refused_before_anything_is_asked(
 
 
 @pytest.mark.slow
-def test_a_trusted_x402_adapter__leaves_a_sound_record_sound(
-    installed: Path, record: Path, exported: Exported
-) -> None:
-    x402_adapter = exported.deployed.contracts["x402_adapter"]
-    assert (
-        verify(
-            installed,
-            record,
-            exported.deployed.anvil.url,
-            *factory_of(exported),
-            "--x402-adapter",
-            x402_adapter,
-        ).returncode
-        == 0
-    )
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--json",)])
 @pytest.mark.parametrize("where", ["a full disk", "a closed pipe"])
 def test_result_that_cannot_be_written__is_no_difference(

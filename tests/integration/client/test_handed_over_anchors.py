@@ -7,8 +7,9 @@ import pytest
 
 from core.db.embedded import EmbeddedPostgres
 from tests.integration.client.anchoring import AnchoredRecord, handed_over_record
+from tests.integration.client.conftest import names
 from tests.integration.client.forging import Forgery
-from tests.integration.client.test_anchors import check, names
+from tests.integration.client.test_anchors import check
 
 pytestmark = pytest.mark.slow
 

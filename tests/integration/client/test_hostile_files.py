@@ -11,15 +11,9 @@ import pytest
 from api.client.verify import main, verification
 from api.client.verify.findings import MOST_FINDINGS, Report, Verdict
 from api.client.verify.reading import MOST_LINE_BYTES, lines_of
-from api.client.verify.verification import verify
 from core.canonical import canonical_json
-from tests.integration.client.conftest import Exported, trusting
+from tests.integration.client.conftest import Exported, judged, trusting
 from tests.integration.client.forging import Forgery
-from tests.integration.client.test_tampering import silent
-
-
-def judged(exported: Exported, lines: list[bytes] | tuple[bytes, ...]) -> Report:
-    return verify(lines, [exported.deployed.rpc], trusting(exported.deployed), silent)
 
 
 @pytest.mark.slow
@@ -29,7 +23,7 @@ def test_a_line_of_more_than_a_megabyte__ends_the_reading(
     path = tmp_path / "long"
     path.write_bytes(exported.other[0] + b"x" * (3 * MOST_LINE_BYTES) + b"\n" + exported.other[1])
     with path.open("rb") as file:
-        report = judged(exported, list(lines_of(file)))
+        report = judged(exported.deployed, list(lines_of(file)))
     assert "format.line" in {one.name for one in report.findings}
     assert max(len(one.text) for one in report.findings) < 3_000
 
@@ -48,7 +42,7 @@ def test_a_line_of_more_than_a_megabyte__ends_the_reading(
 def test_a_crafted_line__is_a_difference_and_hides_none(exported: Exported, line: bytes) -> None:
     lines = [*exported.other[:3], line, *exported.other[3:]]
     began = time.process_time()
-    report = judged(exported, lines)
+    report = judged(exported.deployed, lines)
     assert time.process_time() - began < 10
     assert report.verdict is Verdict.DIFFERENT
     assert {one.name for one in report.findings} & {
@@ -61,7 +55,7 @@ def test_a_crafted_line__is_a_difference_and_hides_none(exported: Exported, line
 
 def test_many_differences__are_counted_and_not_kept(exported: Exported) -> None:
     lines = [exported.other[0], *[b"{}\n"] * 5_000, *exported.other[1:]]
-    report = judged(exported, lines)
+    report = judged(exported.deployed, lines)
     assert len(report.findings) == MOST_FINDINGS
     assert report.more >= 4_000
 
@@ -79,7 +73,7 @@ def test_many_reversals_of_one_fact__cost_what_the_file_holds(exported: Exported
         forgery.insert(dict(fact))
     forgery.seal()
     began = time.process_time()
-    assert judged(exported, forgery.lines()).verdict is Verdict.DIFFERENT
+    assert judged(exported.deployed, forgery.lines()).verdict is Verdict.DIFFERENT
     assert time.process_time() - began < 20
 
 
@@ -96,7 +90,13 @@ def test_a_check_that_breaks__keeps_what_was_found(
 
     monkeypatch.setattr(verification, "expected_rows", broken)
     with path.open("rb") as file:
-        main._verify(file, [exported.deployed.rpc], trusting(exported.deployed), silent, report)
+        main._verify(
+            file,
+            [exported.deployed.rpc],
+            trusting(exported.deployed),
+            lambda part, done, of: None,
+            report,
+        )
     assert report.verdict is Verdict.DIFFERENT
     assert any("ZeroDivisionError" in text for text in report.unchecked)
 
@@ -112,7 +112,7 @@ def test_a_record_that_ends_before_a_later_log__is_never_sound(exported: Exporte
         "reverts_block_number": old["block_number"],
     }
     forgery.seal()
-    report = judged(exported, forgery.lines())
+    report = judged(exported.deployed, forgery.lines())
     assert report.findings == []
     assert any("export again" in text for text in report.unchecked)
     assert report.verdict is Verdict.UNCHECKED
@@ -120,20 +120,18 @@ def test_a_record_that_ends_before_a_later_log__is_never_sound(exported: Exporte
 
 def test_a_record_that_is_known_to_be_old__is_judged_as_of_its_block(exported: Exported) -> None:
     as_of = json.loads(exported.other[-1])["head"]["as_of"]["block_number"]
-    options = trusting(exported.deployed, as_of=as_of)
-    report = verify(exported.other, [exported.deployed.rpc], options, silent)
+    report = judged(exported.deployed, exported.other, as_of=as_of)
     assert report.verdict is Verdict.CHAIN_SOUND
 
 
 def test_a_record_without_its_last_block__is_never_sound(exported: Exported) -> None:
     head = json.loads(exported.other[-1])
     head["head"]["as_of"] = None
-    report = judged(exported, [*exported.other[:-1], canonical_json(head) + b"\n"])
+    report = judged(exported.deployed, [*exported.other[:-1], canonical_json(head) + b"\n"])
     assert "head: the record names no block that it is complete up to" in report.unchecked
 
 
 def test_a_row_at_block_zero__asks_no_more_than_is_allowed(exported: Exported) -> None:
-    options = trusting(exported.deployed, most_calls=20)
-    report = verify(exported.other, [exported.deployed.rpc], options, silent)
+    report = judged(exported.deployed, exported.other, most_calls=20)
     assert report.verdict is Verdict.UNCHECKED
     assert any("--max-calls" in text for text in report.unchecked)

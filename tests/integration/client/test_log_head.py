@@ -13,12 +13,11 @@ from eth_utils.crypto import keccak
 
 from api.client.verify import log_head_check
 from api.client.verify.findings import Report, UncheckedError, Verdict
-from api.client.verify.log_head_check import log_head, proven_log_head, state_root
+from api.client.verify.log_head_check import log_head, proven_log_head
 from api.client.verify.node import Node
-from api.client.verify.verification import verify
 from core.chain.abi import topic_of
 from core.chain.nodes import Nodes
-from tests.integration.client.conftest import Exported, trusting
+from tests.integration.client.conftest import Exported, judged, names
 from tests.integration.client.forging import Forgery
 from tests.node_transport import in_threads
 
@@ -59,10 +58,6 @@ def lying(exported: Exported, answer: Answer) -> Iterator[Nodes]:
         rpc.close()
 
 
-def checked(exported: Exported, lines: tuple[bytes, ...] | list[bytes], rpc: Nodes) -> Report:
-    return verify(lines, [rpc], trusting(exported.deployed), lambda part, done, of: None)
-
-
 def without_stop(method: str, result: Any) -> Any:
     """As if the agent had never stopped the mandate."""
     topic = topic_of("Stopped")
@@ -75,7 +70,7 @@ def without_stop(method: str, result: Any) -> Any:
 
 @pytest.mark.slow
 def test_an_honest_record__has_the_vaults_own_head(exported: Exported) -> None:
-    report = checked(exported, exported.other, exported.deployed.rpc)
+    report = judged(exported.deployed, exported.other)
     assert (report.verdict, report.figures["logs_of_vault"]) == (Verdict.CHAIN_SOUND, 2)
 
 
@@ -84,9 +79,9 @@ def test_a_node_that_leaves_out_a_log__contradicts_the_vault(exported: Exported)
     forgery.drop(forgery.body("stopped"))
     forgery.seal()
     with lying(exported, without_stop) as rpc:
-        names = {finding.name for finding in checked(exported, forgery.lines(), rpc).findings}
-    assert "log_head.differs" in names
-    assert "row.left_out" not in names
+        found = names(judged(exported.deployed, forgery.lines(), rpc))
+    assert "log_head.differs" in found
+    assert "row.left_out" not in found
 
 
 def test_a_node_that_alters_an_amount__contradicts_the_vault(exported: Exported) -> None:
@@ -101,8 +96,7 @@ def test_a_node_that_alters_an_amount__contradicts_the_vault(exported: Exported)
         ]
 
     with lying(exported, answer) as rpc:
-        names = {finding.name for finding in checked(exported, exported.other, rpc).findings}
-    assert "log_head.differs" in names
+        assert "log_head.differs" in names(judged(exported.deployed, exported.other, rpc))
 
 
 def test_a_node_without_proofs__leaves_the_record_unchecked(exported: Exported) -> None:
@@ -112,66 +106,24 @@ def test_a_node_without_proofs__leaves_the_record_unchecked(exported: Exported) 
         return result
 
     with lying(exported, answer) as rpc:
-        report = checked(exported, exported.other, rpc)
+        report = judged(exported.deployed, exported.other, rpc)
     assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
     assert [text.partition(":")[0] for text in report.unchecked] == [log_head_check.PART]
 
 
-def _other_value(proof: dict[str, Any]) -> None:
+def test_a_proof_of_another_word__proves_nothing(exported: Exported) -> None:
     """The last node of the storage proof is the leaf, which holds the word."""
-    nodes = proof["storageProof"][0]["proof"]
-    nodes[-1] = nodes[-1][:-2] + ("00" if nodes[-1][-2:] != "00" else "01")
 
-
-def _no_nodes(proof: dict[str, Any]) -> None:
-    proof["storageProof"][0]["proof"] = []
-
-
-def _too_many(proof: dict[str, Any]) -> None:
-    proof["accountProof"] *= log_head_check.MOST_NODES + 1
-
-
-def _no_text(proof: dict[str, Any]) -> None:
-    proof["accountProof"] = [7]
-
-
-def _no_slot(proof: dict[str, Any]) -> None:
-    proof["storageProof"] = []
-
-
-def _no_rlp(proof: dict[str, Any]) -> None:
-    proof["accountProof"][0] = "0xff"
-
-
-@pytest.mark.parametrize(
-    "garble", [_other_value, _no_nodes, _too_many, _no_text, _no_slot, _no_rlp]
-)
-def test_a_proof_that_does_not_hold__proves_nothing(
-    exported: Exported, garble: Callable[[dict[str, Any]], None]
-) -> None:
     def answer(method: str, result: Any) -> Any:
         if method == "eth_getProof":
-            garble(result)
+            nodes = result["storageProof"][0]["proof"]
+            nodes[-1] = nodes[-1][:-2] + ("00" if nodes[-1][-2:] != "00" else "01")
         return result
 
     with lying(exported, answer) as rpc:
-        report = checked(exported, exported.other, rpc)
+        report = judged(exported.deployed, exported.other, rpc)
     assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
     assert "does not hold" in report.unchecked[0]
-
-
-@pytest.mark.parametrize("result", [None, 7, "0x", [], {}])
-def test_an_answer_that_is_no_proof__proves_nothing(exported: Exported, result: Any) -> None:
-    with lying(exported, lambda method, own: result if method == "eth_getProof" else own) as rpc:
-        assert checked(exported, exported.other, rpc).verdict is Verdict.UNCHECKED
-
-
-def test_a_header_with_another_state_root__is_not_of_the_hash(exported: Exported) -> None:
-    rpc = exported.deployed.rpc
-    header = rpc.call("eth_getBlockByNumber", ["latest", False])
-    assert state_root(header, header["hash"]).hex() == header["stateRoot"][2:]
-    with pytest.raises(ValueError, match="do not give the block's hash"):
-        state_root({**header, "stateRoot": header["hash"]}, header["hash"])
 
 
 def node_of(exported: Exported) -> Node:

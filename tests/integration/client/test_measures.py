@@ -6,13 +6,19 @@ from dataclasses import dataclass
 import pytest
 
 from api.client.verify.findings import Report, Verdict
-from api.client.verify.verification import verify
 from core.chain.abi import call_by_signature
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.venues import test_venue
 from tests.integration.chain_fixtures import USDC, DeployedChain
-from tests.integration.client.conftest import REASON, export, following, settle_reverts, trusting
+from tests.integration.client.conftest import (
+    REASON,
+    export,
+    following,
+    judged,
+    names,
+    settle_reverts,
+)
 from tests.integration.client.forging import Forgery
 from tests.personas import AGENT, KEEPER, OPERATOR, STRANGER
 
@@ -52,17 +58,12 @@ def price(chain: DeployedChain, price_e6: int) -> None:
     chain.succeed(OPERATOR, chain.contracts["test_venue"], test_venue.set_price(price_e6))
 
 
-def judged(measured: Measured, lines: tuple[bytes, ...] | list[bytes]) -> Report:
-    rpc, options = measured.chain.rpc, trusting(measured.chain)
-    return verify(lines, [rpc], options, lambda part, done, of: None)
-
-
 def stops(report: Report) -> list[str]:
     return [text for text in report.remarks if "stopped" in text]
 
 
 def test_worth_of_the_last_block__stands_beside_the_newest_mark(measured: Measured) -> None:
-    report = judged(measured, measured.by_agent)
+    report = judged(measured.chain, measured.by_agent)
     marked = Forgery.of(measured.by_agent).body("mark")
     place = {"block": marked["block_number"], "row": marked["seq"]}
     last = report.subject["as_of_block"]
@@ -83,7 +84,7 @@ def test_worth_of_the_last_block__stands_beside_the_newest_mark(measured: Measur
 
 
 def test_a_stop_at_the_line__is_the_vaults_own_measure(measured: Measured) -> None:
-    report = judged(measured, measured.by_line)
+    report = judged(measured.chain, measured.by_line)
     stop = Forgery.of(measured.by_line).body("stopped")
     assert report.figures["newest_mark"]["usdc"] == "940.000000"
     assert stops(report) == [
@@ -92,7 +93,7 @@ def test_a_stop_at_the_line__is_the_vaults_own_measure(measured: Measured) -> No
 
 
 def test_the_reason_of_a_stop__is_the_word_of_who_stopped(measured: Measured) -> None:
-    report = judged(measured, measured.by_agent)
+    report = judged(measured.chain, measured.by_agent)
     stop = Forgery.of(measured.by_agent).body("stopped")
     reason = "the reason (enough) is the agent's word, and nothing on chain measures it"
     assert stops(report) == [f"row {stop['seq']}: stopped by the agent; {reason}"]
@@ -102,7 +103,7 @@ def test_a_mark_of_more_than_its_log__is_found(measured: Measured) -> None:
     forgery = Forgery.of(measured.by_agent)
     forgery.body("mark")["payload"]["mark"]["worth_usdc"] = "1300.000000"
     forgery.seal()
-    report = judged(measured, forgery.lines())
+    report = judged(measured.chain, forgery.lines())
     assert [one.name for one in report.findings] == ["row.payload"]
     assert "newest_mark" not in report.figures
 
@@ -111,8 +112,7 @@ def test_a_mark_that_is_left_out__is_found(measured: Measured) -> None:
     forgery = Forgery.of(measured.by_agent)
     forgery.drop(forgery.body("mark"))
     forgery.seal()
-    names = {one.name for one in judged(measured, forgery.lines()).findings}
-    assert names == {"row.left_out"}
+    assert names(judged(measured.chain, forgery.lines())) == {"row.left_out"}
 
 
 def test_worth_while_a_venue_fails__is_unknown_and_never_zero(measured: Measured) -> None:
@@ -121,7 +121,7 @@ def test_worth_while_a_venue_fails__is_unknown_and_never_zero(measured: Measured
     code = measured.chain.rpc.call("eth_getCode", [venue, "latest"])
     measured.chain.rpc.call("anvil_setCode", [venue, "0xfe"])
     try:
-        report = judged(measured, measured.by_agent)
+        report = judged(measured.chain, measured.by_agent)
     finally:
         measured.chain.rpc.call("anvil_setCode", [venue, code])
     assert report.figures["worth"]["usdc"] is None

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from api.client.verify.findings import Verdict
-from core.anchors.chain import ANCHORED
 from core.anchors.rules import epoch_end_s, epoch_of
 from core.chain.nodes import Nodes, Request
 from core.chain.results import Parse
@@ -24,9 +23,9 @@ from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.unvalued import PositionRules
 from core.times import exact_instant_text
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
-from tests.integration.client.conftest import export
+from tests.integration.client.conftest import export, names
 from tests.integration.client.forging import Forgery
-from tests.integration.client.test_anchors import check, names
+from tests.integration.client.test_anchors import FromTheNewest, check
 from tests.integration.indexer.conftest import Issued, _mandate, _new_owner, now_utc
 
 
@@ -168,15 +167,6 @@ def test_paper_record_without_an_anchor_in_the_middle__is_found(kept: Kept) -> N
 # A node that holds posts back
 
 
-class NewestAlone(Nodes):
-    """Gives of the anchors' contract the newest post alone."""
-
-    def call(self, method: str, params: Sequence[Any] = (), parse: Parse[Any] | None = None) -> Any:
-        found = super().call(method, params, parse)
-        is_posts = method == "eth_getLogs" and params[0].get("topics") == [ANCHORED]
-        return found[-1:] if is_posts else found
-
-
 def test_a_node_that_gives_the_newest_post_alone__proves_nothing(kept: Kept) -> None:
     """Of a record without rows of the chain and without anchors: the post was too new to be owed."""
     record, forgery = kept.record, Forgery.of(kept.unfunded)
@@ -184,7 +174,7 @@ def test_a_node_that_gives_the_newest_post_alone__proves_nothing(kept: Kept) -> 
     block = record.chain.rpc.call("eth_getBlockByNumber", [hex(newest + 1), False])
     forgery.head["as_of"] = as_of(block)
     forgery.anchors.clear()
-    report = check(record, forgery.lines(), kind=NewestAlone)
+    report = check(record, forgery.lines(), kind=FromTheNewest)
     assert (names(report), len(report.unchecked)) == (set(), 1)
     assert "before epoch" in report.unchecked[0]
 

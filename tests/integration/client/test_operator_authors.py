@@ -6,21 +6,18 @@ from dataclasses import replace
 from datetime import timedelta
 
 from api.client.verify.findings import Report
-from api.client.verify.verification import verify
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from tests.integration.chain_fixtures import DeployedChain
-from tests.integration.client.conftest import export, following, settle_reverts, trusting
+from tests.integration.client.conftest import export, following, judged, settle_reverts
 from tests.integration.client.signing_rows import report_signed
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, OWNER, STRANGER
 
 
-def judged(follower: Follower, mandate: Issued) -> Report:
+def verified(follower: Follower, mandate: Issued) -> Report:
     settle_reverts(follower.chain)
-    chain = follower.deployed
-    lines = export(follower, mandate)
-    return verify(lines, [chain.rpc], trusting(chain), lambda part, done, of: None)
+    return judged(follower.deployed, export(follower, mandate))
 
 
 def signers_found(report: Report) -> list[int | None]:
@@ -40,12 +37,12 @@ def test_a_row_of_who_was_the_agent_before__is_found(
         follower.catch_up()
         report_signed(follower, mandate, "It was on its way.", AGENT)
         report_signed(follower, mandate, "I go on.", STRANGER)
-        assert signers_found(judged(follower, mandate)) == []
+        assert signers_found(verified(follower, mandate)) == []
         # later than the chain's own clock by more than rows may be on their way
         report_signed(follower, mandate, "I was replaced.", AGENT, now_utc() + timedelta(hours=1))
         report_signed(follower, mandate, "I was not.", STRANGER, now_utc() + timedelta(hours=1))
         seq = follower.rows(mandate)[-2].seq
-        assert signers_found(judged(follower, mandate)) == [seq]
+        assert signers_found(verified(follower, mandate)) == [seq]
 
 
 def test_a_row_of_who_is_the_agent_later__is_found(
@@ -59,7 +56,7 @@ def test_a_row_of_who_is_the_agent_later__is_found(
         seq = follower.rows(mandate)[-1].seq
         chain.succeed(OWNER, vault, calldata.set_agent(STRANGER.address))
         follower.catch_up()
-        assert signers_found(judged(follower, mandate)) == [seq]
+        assert signers_found(verified(follower, mandate)) == [seq]
 
 
 # Contract wallets that changed since
@@ -88,10 +85,10 @@ def test_a_row_of_a_wallet_that_changed_since__is_its_authors(
         report_signed(follower, mandate, "I begin.", of_wallet)
         change_wallet(chain, wallet)
         follower.catch_up()
-        report = judged(follower, mandate)
+        report = verified(follower, mandate)
         assert (report.findings, report.unchecked) == ([], [])
         report_signed(follower, mandate, "Not mine.", of_wallet, now_utc() + timedelta(seconds=90))
-        assert [one.name for one in judged(follower, mandate).findings] == ["author.signature"]
+        assert [one.name for one in verified(follower, mandate).findings] == ["author.signature"]
 
 
 def test_terms_of_a_wallet_that_changed_since_its_vault_was_made__are_its_owners(
@@ -105,6 +102,6 @@ def test_terms_of_a_wallet_that_changed_since_its_vault_was_made__are_its_owners
         follower.catch_up()
         change_wallet(chain, wallet)
         follower.catch_up()
-        report = judged(follower, mandate)
+        report = verified(follower, mandate)
         assert (report.findings, report.unchecked) == ([], [])
         assert any("does not take the signature" in text for text in report.remarks)

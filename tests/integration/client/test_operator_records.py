@@ -3,31 +3,20 @@ that were called false.
 """
 
 import copy
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verdict
-from api.client.verify.verification import verify
+from api.client.verify.findings import MOST_TEXTS, Verdict
 from core.times import exact_instant_text
-from tests.integration.client.conftest import Exported, trusting
+from tests.integration.client.conftest import Exported, judged, names
 from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.inventions import refused_that_was_not
 from tests.integration.client.tampering import WRONG_HASH
-from tests.integration.client.test_tampering import EVERY, silent
+from tests.integration.client.test_tampering import EVERY
 
 NEW_SEQ = 90_000  # of rows that are put in; sealing numbers them
-
-
-def judged(exported: Exported, lines: Sequence[bytes], **named: Any) -> Report:
-    options = trusting(exported.deployed, **named)
-    return verify(lines, [exported.deployed.rpc], options, silent)
-
-
-def names(report: Report) -> set[str]:
-    return {one.name for one in report.findings}
 
 
 def taken_back(body: Line) -> Line:
@@ -54,7 +43,7 @@ def test_a_reverted_call_hidden_by_a_row_of_a_lost_block__is_found(exported: Exp
     hidden["block_hash"] = WRONG_HASH
     forgery.insert(taken_back(hidden))
     forgery.seal()
-    assert names(judged(exported, forgery.lines())) == {"revert.left_out"}
+    assert names(judged(exported.deployed, forgery.lines())) == {"revert.left_out"}
 
 
 def test_calls_of_the_agent_elsewhere_after_the_records_last_block__are_no_doubt(
@@ -72,7 +61,7 @@ def test_calls_of_the_agent_elsewhere_after_the_records_last_block__are_no_doubt
         "reverts_block_number": last["block_number"],
     }  # fmt: skip
     forgery.seal()
-    report = judged(exported, forgery.lines())
+    report = judged(exported.deployed, forgery.lines())
     assert (names(report), report.unchecked) == (set(), [])
 
 
@@ -80,9 +69,9 @@ def test_a_reverted_call_after_a_block_that_the_reader_named__is_no_doubt(
     exported: Exported,
 ) -> None:
     forgery = Forgery.of(EVERY["reverted call cut off"].apply(exported))
-    assert judged(exported, forgery.lines()).unchecked
+    assert judged(exported.deployed, forgery.lines()).unchecked
     end = forgery.head["as_of"]["block_number"]
-    assert judged(exported, forgery.lines(), as_of=end).unchecked == []
+    assert judged(exported.deployed, forgery.lines(), as_of=end).unchecked == []
 
 
 # The first line
@@ -95,21 +84,10 @@ def test_a_first_line_that_excuses_a_forged_record__hides_no_difference(
     """It was exit code 2, with the operator's text beside it."""
     forgery = Forgery.of(exported.other)
     forgery.first |= more
-    assert names(judged(exported, forgery.lines())) == {"format.first"}
+    assert names(judged(exported.deployed, forgery.lines())) == {"format.first"}
 
 
 # A flood of texts
-
-
-def test_what_could_not_be_checked__is_bounded_and_the_rest_counted() -> None:
-    report = Report()
-    for _ in range(50_000):
-        report.unchecked.append("x" * 10_000)
-        report.remarks += ["x" * 10_000]
-    for texts in (report.unchecked, report.remarks):
-        assert (len(texts), max(map(len, texts))) == (MOST_TEXTS + 1, MOST_CHARACTERS + 3)
-        assert texts[-1] == f"... and {50_000 - MOST_TEXTS} more like these"
-    assert report.verdict is Verdict.UNCHECKED
 
 
 def test_rows_that_no_node_answers_for__flood_nothing(exported: Exported) -> None:
@@ -122,7 +100,7 @@ def test_rows_that_no_node_answers_for__flood_nothing(exported: Exported) -> Non
         forgery.insert(claim | {"base_key": key, "author": author | {"sequence": count + 1}})
     forgery.seal()
     lines = forgery.lines()
-    report = judged(exported, lines, most_calls=50)
+    report = judged(exported.deployed, lines, most_calls=50)
     assert len(report.unchecked) <= MOST_TEXTS + 1
 
 
@@ -153,7 +131,7 @@ def test_a_block_that_stands_said_to_be_lost_for_a_while__is_never_sound(
     for body in forgery.bodies[at + 1 :]:
         body["created_at"] = exported_at(forgery)
     forgery.seal()
-    found = judged(exported, forgery.lines())
+    found = judged(exported.deployed, forgery.lines())
     assert (names(found), found.verdict) == (set(), Verdict.UNCHECKED)
 
 
@@ -173,7 +151,7 @@ def test_a_gap__excuses_no_log_before_one_that_has_its_row(exported: Exported) -
     forgery.head["held"] = {"facts": 1, "from_block": dropped["block_number"]}
     forgery.seal()
     assert dropped["block_number"] < later["block_number"]
-    assert names(judged(exported, forgery.lines())) == {"row.left_out"}
+    assert names(judged(exported.deployed, forgery.lines())) == {"row.left_out"}
 
 
 def test_a_gap__excuses_the_newest_logs(exported: Exported) -> None:
@@ -182,7 +160,7 @@ def test_a_gap__excuses_the_newest_logs(exported: Exported) -> None:
     forgery.drop(newest)
     forgery.head["held"] = {"facts": 1, "from_block": newest["block_number"]}
     forgery.seal()
-    report = judged(exported, forgery.lines())
+    report = judged(exported.deployed, forgery.lines())
     assert (names(report), report.verdict) == (set(), Verdict.UNCHECKED)
 
 
@@ -199,7 +177,7 @@ def test_a_last_block_far_ahead_of_a_node_that_is_up_to_date__is_found(
     forgery, chain = Forgery.of(exported.other), exported.deployed
     number = chain.reader.block_number() + ahead
     forgery.head["as_of"] |= {"block_number": number, "block_hash": WRONG_HASH}
-    report = judged(exported, forgery.lines(), now=chain.now + 60)
+    report = judged(exported.deployed, forgery.lines(), now=chain.now + 60)
     assert (names(report), bool(report.unchecked)) == (found, True)
 
 
@@ -215,7 +193,7 @@ def test_a_report_of_a_transaction_whose_row_was_there__is_not_unseen(exported: 
     for body in forgery.bodies[forgery.index(report) :]:
         body["created_at"] = exact_instant_text(late)
     forgery.seal()
-    assert names(judged(exported, forgery.lines())) == {"row.flag"}
+    assert names(judged(exported.deployed, forgery.lines())) == {"row.flag"}
 
 
 # False reports, which the record says truly
@@ -247,7 +225,7 @@ def appended(forgery: Forgery, base_key: str, **changes: Any) -> Line:
 
 
 def test_a_false_report_of_the_agent__is_listed_and_no_difference(exported: Exported) -> None:
-    report = judged(exported, false_reports(exported).lines())
+    report = judged(exported.deployed, false_reports(exported).lines())
     assert (report.findings, report.unchecked) == ([], [])
     assert (report.verdict, report.verdict.exit_code(strict=False)) == (Verdict.CHAIN_SOUND, 0)
     assert [one.word for one in report.false_claims] == ["other_amount", "reverted", "not_reverted"]
@@ -259,6 +237,6 @@ def test_a_record_that_differs_beside_false_reports__is_a_difference(exported: E
     forgery = false_reports(exported)
     forgery.body("executed")["amount_usdc"] = "10.000000"
     forgery.seal()
-    report = judged(exported, forgery.lines())
+    report = judged(exported.deployed, forgery.lines())
     assert (report.verdict, report.verdict.exit_code(strict=False)) == (Verdict.DIFFERENT, 1)
     assert names(report) == {"row.amount"}

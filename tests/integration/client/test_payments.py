@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import pytest
 
 from api.client.verify.findings import Report, Verdict
-from api.client.verify.verification import verify
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata, typed_data
 from core.mandate.chain.calldata import VaultCall
@@ -20,7 +19,7 @@ from core.mandate.rules.chain_rows import row_from_event
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.venues import x402
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
-from tests.integration.client.conftest import export, following, settle_reverts, trusting
+from tests.integration.client.conftest import export, following, judged, names, settle_reverts
 from tests.integration.forger import FORGER, forge_payment, list_forger
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import AGENT, GUARD, KEEPER, OWNER, STRANGER
@@ -132,29 +131,16 @@ def _paying(
     return mandate, vault
 
 
-def judged(paid: Paid, lines: tuple[bytes, ...], x402_adapter: str | None) -> Report:
-    return verify(
-        lines,
-        [paid.chain.rpc],
-        trusting(paid.chain, x402_adapter=x402_adapter),
-        lambda part, done, of: None,
-    )
-
-
 def remarks_of_payments(report: Report) -> list[str]:
     """Without the one of the owner's other vaults on this chain."""
     return [text for text in report.remarks if "other vaults" not in text]
-
-
-def names(report: Report) -> set[str]:
-    return {finding.name for finding in report.findings}
 
 
 def test_forged_payment__left_out_of_the_record__is_not_missed(paid: Paid) -> None:
     """Every target of a cost rule was believed: a forged event made an honest record a false
     one.
     """
-    report = judged(paid, paid.two_named, paid.chain.contracts["x402_adapter"])
+    report = judged(paid.chain, paid.two_named, x402_adapter=paid.chain.contracts["x402_adapter"])
     assert (report.findings, report.unchecked) == ([], [])
     assert remarks_of_payments(report) == [
         f"{FORGER} may be paid as a cost and is not the x402 adapter: its payments count as none"
@@ -163,19 +149,19 @@ def test_forged_payment__left_out_of_the_record__is_not_missed(paid: Paid) -> No
 
 def test_forged_payment__in_the_record__is_found(paid: Paid) -> None:
     assert "row.foreign_log" in names(
-        judged(paid, paid.with_forgery, paid.chain.contracts["x402_adapter"])
+        judged(paid.chain, paid.with_forgery, x402_adapter=paid.chain.contracts["x402_adapter"])
     )
 
 
 def test_two_adapters_in_the_rules__and_none_trusted__is_never_sound(paid: Paid) -> None:
     for lines in (paid.two_named, paid.with_forgery):
-        report = judged(paid, lines, None)
+        report = judged(paid.chain, lines, x402_adapter=None)
         assert report.verdict is Verdict.UNCHECKED
         assert any("name the deployment's with --x402-adapter" in text for text in report.unchecked)
 
 
 def test_one_adapter_in_the_rules__is_believed_as_the_one_that_the_owner_signed(paid: Paid) -> None:
-    report = judged(paid, paid.one_named, None)
+    report = judged(paid.chain, paid.one_named, x402_adapter=None)
     assert (report.findings, report.unchecked) == ([], [])
     adapter = paid.chain.contracts["x402_adapter"]
     assert remarks_of_payments(report) == [
@@ -187,9 +173,11 @@ def test_one_adapter_in_the_rules__is_believed_as_the_one_that_the_owner_signed(
 
 
 def test_one_adapter_in_the_rules__and_trusted__needs_no_remark(paid: Paid) -> None:
-    report = judged(paid, paid.one_named, paid.chain.contracts["x402_adapter"].lower())
+    report = judged(
+        paid.chain, paid.one_named, x402_adapter=paid.chain.contracts["x402_adapter"].lower()
+    )
     assert (report.verdict, remarks_of_payments(report)) == (Verdict.SOUND, [])
 
 
 def test_payments_of_an_adapter_that_is_not_the_trusted_one__are_found(paid: Paid) -> None:
-    assert names(judged(paid, paid.one_named, FORGER)) == {"row.foreign_log"}
+    assert names(judged(paid.chain, paid.one_named, x402_adapter=FORGER)) == {"row.foreign_log"}

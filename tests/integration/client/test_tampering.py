@@ -6,7 +6,7 @@ is what came out.
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -16,9 +16,8 @@ import pytest
 from api.client.verify import reverts_check
 from api.client.verify.findings import NAMES, Verdict
 from api.client.verify.reverts_check import Scan
-from api.client.verify.verification import verify
 from core.chain.nodes import Nodes
-from tests.integration.client.conftest import Exported, trusting
+from tests.integration.client.conftest import Exported, judged, names
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import INVENTIONS
 from tests.integration.client.tampering import KINDS, Kind
@@ -32,18 +31,15 @@ LOST = (
 )
 EVERY = KINDS | INVENTIONS
 PAGE = Path(__file__).parents[3] / "docs" / "verify.md"
-BEGIN, END = "<!-- tampering: begin -->\n", "<!-- tampering: end -->\n"
 
 
 def names_found(exported: Exported, kind: str) -> list[str]:
-    report = verify(
-        EVERY[kind].apply(exported), [exported.deployed.rpc], trusting(exported.deployed), silent
-    )
+    report = judged(exported.deployed, EVERY[kind].apply(exported))
     if EVERY[kind].is_refused:
         assert (report.verdict, report.findings) == (Verdict.UNCHECKED, [])
         return sorted({text.partition(":")[0] for text in report.unchecked})
     assert report.verdict is Verdict.DIFFERENT
-    return sorted({finding.name for finding in report.findings})
+    return sorted(names(report))
 
 
 @pytest.fixture(scope="module")
@@ -52,19 +48,15 @@ def names_of(exported: Exported) -> NamesOf:
     return cache(partial(names_found, exported))
 
 
-def silent(part: str, done: int, of: int) -> None:
-    """Nobody looks."""
-
-
 @pytest.mark.slow
 def test_an_honest_record__is_sound(exported: Exported) -> None:
-    report = verify(exported.other, [exported.deployed.rpc], trusting(exported.deployed), silent)
+    report = judged(exported.deployed, exported.other)
     assert (report.findings, report.unchecked, report.claims) == ([], [], [6])
 
 
 def test_rows_of_a_block_that_no_node_knows__are_never_sound(exported: Exported) -> None:
     """A row and its reversal in a block that never existed passed as proven."""
-    report = verify(exported.lines, [exported.deployed.rpc], trusting(exported.deployed), silent)
+    report = judged(exported.deployed, exported.lines)
     assert (report.findings, report.claims) == ([], [5, 6, 7, 8])
     assert report.unchecked == [LOST]
 
@@ -76,18 +68,24 @@ def test_tampering__is_found_by_its_name(names_of: NamesOf, kind: str) -> None:
 
 def test_the_table_of_the_page__is_what_is_found(names_of: NamesOf) -> None:
     rows = [
-        f"| {kind} | {one.what} | {_shown(one, names_of(kind))} |\n" for kind, one in EVERY.items()
+        f"| {kind} | {one.what} | {shown(one, names_of(kind))} |\n" for kind, one in EVERY.items()
     ]
+    hold_to_page("tampering", rows)
+
+
+def hold_to_page(name: str, rows: Sequence[str]) -> None:
+    """The page's table of that name has these rows; with SNAPSHOT=write it is written."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
     table = "| tampering | the cheat | found as |\n|---|---|---|\n" + "".join(rows)
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    shown, _, after = rest.partition(END)
+    before, _, rest = PAGE.read_text().partition(begin)
+    shown, _, after = rest.partition(end)
     if os.environ.get("SNAPSHOT") == "write":
-        PAGE.write_text(before + BEGIN + table + END + after)
+        PAGE.write_text(before + begin + table + end + after)
         return
     assert shown == table
 
 
-def _shown(kind: Kind, found: list[str]) -> str:
+def shown(kind: Kind, found: list[str]) -> str:
     if kind.is_refused:
         return f"exit code 2, not checked: **{kind.name}**"
     others = [f"`{one}`" for one in found if one != kind.name]
@@ -140,23 +138,19 @@ def without_nonces(exported: Exported) -> Iterator[Nodes]:
 def test_a_node_without_past_state__is_never_sound_and_finds_what_needs_none(
     exported: Exported, pruned: Nodes
 ) -> None:
-    honest = verify(exported.other, [pruned], trusting(exported.deployed), silent)
+    honest = judged(exported.deployed, exported.other, pruned)
     assert (honest.verdict, honest.findings) == (Verdict.UNCHECKED, [])
     assert [text.partition(":")[0] for text in honest.unchecked] == [
         "reverted calls",
         "the vault's totals",
     ]
-    forged = verify(
-        KINDS["amount off by one"].apply(exported), [pruned], trusting(exported.deployed), silent
-    )
+    forged = judged(exported.deployed, KINDS["amount off by one"].apply(exported), pruned)
     assert [finding.name for finding in forged.findings] == ["row.amount"]
 
 
 def test_a_search_that_was_not_asked_for__is_told_and_no_doubt(exported: Exported) -> None:
     lines = KINDS["reverted call hidden"].apply(exported)
-    report = verify(
-        lines, [exported.deployed.rpc], trusting(exported.deployed, scan=Scan.NONE), silent
-    )
+    report = judged(exported.deployed, lines, scan=Scan.NONE)
     assert (report.findings, report.unchecked) == ([], [LOST])
     assert (
         "reverted calls that the record leaves out were not looked for in 14 blocks (--scan all)"
@@ -168,11 +162,11 @@ def test_a_search_that_is_too_long_without_nonces__leaves_the_record_unchecked(
     exported: Exported, without_nonces: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reverts_check, "MOST_SCANNED_BLOCKS", 15)
-    report = verify(exported.other, [without_nonces], trusting(exported.deployed), silent)
+    report = judged(exported.deployed, exported.other, without_nonces)
     assert (report.verdict, len(report.unchecked)) == (Verdict.UNCHECKED, 1)
     assert "were not looked for in 16 blocks (--scan all): nonces:" in report.unchecked[0]
     monkeypatch.setattr(reverts_check, "MOST_SCANNED_BLOCKS", 16)
-    report = verify(exported.other, [without_nonces], trusting(exported.deployed), silent)
+    report = judged(exported.deployed, exported.other, without_nonces)
     assert (report.verdict, report.figures["blocks_scanned"]) == (Verdict.CHAIN_SOUND, 16)
 
 
@@ -181,7 +175,7 @@ def test_a_hidden_reverted_call__is_found_by_its_nonce_and_by_every_block(
     exported: Exported, scan: Scan
 ) -> None:
     lines = KINDS["reverted call hidden"].apply(exported)
-    report = verify(lines, [exported.deployed.rpc], trusting(exported.deployed, scan=scan), silent)
+    report = judged(exported.deployed, lines, scan=scan)
     assert [one.name for one in report.findings] == ["revert.left_out"]
     # two of the agent's calls are of the other mandate, and one is hidden
     assert report.figures["blocks_scanned"] == (3 if scan is Scan.AUTO else 14)
@@ -196,7 +190,7 @@ def test_a_reverted_call_after_those_that_the_record_tells_of__is_never_sound(
     forgery.head["as_of"]["reverts_block_number"] = hidden["block_number"] - 1
     forgery.drop(hidden)
     forgery.seal()
-    report = verify(forgery.lines(), [exported.deployed.rpc], trusting(exported.deployed), silent)
+    report = judged(exported.deployed, forgery.lines())
     assert report.findings == []
     assert report.unchecked == [
         LOST,
@@ -213,5 +207,5 @@ def test_a_height_of_reverted_calls_that_is_old__is_no_doubt_where_none_came_aft
     forgery = Forgery.of(exported.other)
     told = forgery.body("revert")["block_number"]
     forgery.head["as_of"]["reverts_block_number"] = told
-    report = verify(forgery.lines(), [exported.deployed.rpc], trusting(exported.deployed), silent)
+    report = judged(exported.deployed, forgery.lines())
     assert report.verdict is Verdict.CHAIN_SOUND

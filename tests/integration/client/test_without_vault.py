@@ -11,7 +11,6 @@ import pytest
 
 from api.client.verify import verification
 from api.client.verify.findings import Report, Verdict
-from api.client.verify.verification import verify
 from core.chain.errors import RpcRefusedError
 from core.chain.nodes import Nodes
 from core.chain.results import Parse
@@ -24,7 +23,7 @@ from core.mandate.rules.record_file import totals_of
 from core.mandate.rules.state import EMPTY_STATE
 from core.mandate.rules.terms import terms_from_json, terms_to_json
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
-from tests.integration.client.conftest import export, following, trusting
+from tests.integration.client.conftest import export, following, judged
 from tests.integration.client.forging import Forgery
 from tests.integration.client.inventions import as_body
 from tests.integration.indexer.conftest import DRAFTED_AT
@@ -49,17 +48,12 @@ def unfunded(postgres: EmbeddedPostgres, template: str) -> Iterator[Unfunded]:
         yield Unfunded(chain, export(follower, signed), export(follower, cancelled))
 
 
-def judged(unfunded: Unfunded, lines: Sequence[bytes], **named: Any) -> Report:
-    options = trusting(unfunded.chain, **named)
-    return verify(lines, [unfunded.chain.rpc], options, lambda part, done, of: None)
-
-
 def names(report: Report) -> list[str]:
     return [finding.name for finding in report.findings]
 
 
 def test_signed_terms_without_a_vault__are_proven_by_their_signature(unfunded: Unfunded) -> None:
-    report = judged(unfunded, unfunded.signed)
+    report = judged(unfunded.chain, unfunded.signed)
     assert (report.verdict, report.claims) == (Verdict.SOUND, [])
     assert report.figures["status"] == "signed"
 
@@ -67,7 +61,7 @@ def test_signed_terms_without_a_vault__are_proven_by_their_signature(unfunded: U
 def test_terms_that_nobody_signed__are_not_shown_as_signed(unfunded: Unfunded) -> None:
     forgery = Forgery.of(unfunded.signed)
     forgery.first["signature"] = None
-    report = judged(unfunded, forgery.lines())
+    report = judged(unfunded.chain, forgery.lines())
     assert names(report) == ["terms.signature"]
     assert (report.claims, report.figures["status"]) == ([1], "draft")
 
@@ -77,7 +71,7 @@ def test_neither_signature_nor_vault__is_never_sound(unfunded: Unfunded) -> None
     forgery.first["signature"] = None
     forgery.rows = []
     forgery.seal()
-    report = judged(unfunded, forgery.lines())
+    report = judged(unfunded.chain, forgery.lines())
     assert (report.findings, report.unchecked) == (
         [],
         ["terms: there is neither a signature nor a vault"],
@@ -89,11 +83,11 @@ def test_a_signature_that_the_rows_leave_out__is_found(unfunded: Unfunded) -> No
     forgery = Forgery.of(unfunded.signed)
     forgery.rows = []
     forgery.seal()
-    assert names(judged(unfunded, forgery.lines())) == ["row.left_out"]
+    assert names(judged(unfunded.chain, forgery.lines())) == ["row.left_out"]
 
 
 def test_cancelled_terms__are_cancelled_for_the_factory_too(unfunded: Unfunded) -> None:
-    report = judged(unfunded, unfunded.cancelled)
+    report = judged(unfunded.chain, unfunded.cancelled)
     assert (report.verdict, report.figures["status"]) == (Verdict.SOUND, "cancelled")
 
 
@@ -102,7 +96,7 @@ def test_a_cancellation_that_is_hidden__is_what_the_factory_says(unfunded: Unfun
     forgery = Forgery.of(unfunded.cancelled)
     forgery.drop(forgery.body("terms_cancelled"))
     forgery.seal()
-    assert "terms.cancelled" in names(judged(unfunded, forgery.lines()))
+    assert "terms.cancelled" in names(judged(unfunded.chain, forgery.lines()))
 
 
 def test_an_end_that_no_block_shows__is_not_believed(unfunded: Unfunded) -> None:
@@ -111,7 +105,7 @@ def test_an_end_that_no_block_shows__is_not_believed(unfunded: Unfunded) -> None
     note = expired_note(DRAFTED_AT.fromtimestamp(int(ends_at), DRAFTED_AT.tzinfo), safe_block=3)
     forgery.insert(as_body(note))
     forgery.seal()
-    assert names(judged(unfunded, forgery.lines())) == ["row.unproven"]
+    assert names(judged(unfunded.chain, forgery.lines())) == ["row.unproven"]
 
 
 def test_an_end_that_a_block_shows__is_proven(unfunded: Unfunded) -> None:
@@ -130,7 +124,7 @@ def test_an_end_that_a_block_shows__is_proven(unfunded: Unfunded) -> None:
         "reverts_block_number": header.number,
     }  # fmt: skip
     forgery.seal()
-    report = judged(unfunded, forgery.lines())
+    report = judged(unfunded.chain, forgery.lines())
     assert (names(report), report.unchecked, report.claims) == ([], [], [])
     assert report.figures["status"] == "cancelled"
 
@@ -147,7 +141,7 @@ def test_a_cancellation_after_the_records_last_block__leaves_it_unchecked(
         "block_number": number, "block_hash": block["hash"], "reverts_block_number": number,
     }  # fmt: skip
     forgery.seal()
-    report = judged(unfunded, forgery.lines())
+    report = judged(unfunded.chain, forgery.lines())
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert "the factory has logs after it" in report.unchecked[0]
 
@@ -168,7 +162,7 @@ def test_caps_that_version_1_of_the_terms_does_not_hold__are_nobodys_word(
     forgery.first["terms"]["dailyCap"] = str(10 * terms.daily_cap)
     forgery.body("signed")["payload"] |= {"terms_digest": digest, "version": 1}
     forgery.seal()
-    report = judged(unfunded, forgery.lines())
+    report = judged(unfunded.chain, forgery.lines())
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert "dailyCap" in report.unchecked[0]
 
@@ -192,7 +186,7 @@ def as_paper(lines: tuple[bytes, ...]) -> list[bytes]:
 
 def test_terms_shown_as_paper__are_claims_only(unfunded: Unfunded) -> None:
     """What the owner signed does not say whether a mandate is paper: its rows were called sound."""
-    report = judged(unfunded, as_paper(unfunded.signed))
+    report = judged(unfunded.chain, as_paper(unfunded.signed))
     assert (report.findings, report.unchecked) == ([], [])
     assert report.verdict is Verdict.CLAIMS_ONLY
     assert [report.verdict.exit_code(strict=strict) for strict in (False, True)] == [0, 3]
@@ -215,10 +209,10 @@ def test_terms_without_a_vault_whose_owner_has_one__are_never_sound_until_a_mand
     second: Unfunded, shown: Callable[[tuple[bytes, ...]], Sequence[bytes]]
 ) -> None:
     lines = shown(second.signed)
-    report = judged(second, lines)
+    report = judged(second.chain, lines)
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert "of m_firstofall2; name the mandate that you mean" in report.unchecked[0]
-    named = judged(second, lines, mandate="m_4k2v7c3xqa")
+    named = judged(second.chain, lines, mandate="m_4k2v7c3xqa")
     assert (names(named), named.unchecked) == ([], [])
     assert "other vaults, of which this record says nothing: 0x" in named.remarks[0]
 
@@ -248,7 +242,9 @@ def test_a_vault_of_another_trusted_factory__is_not_left_unsaid(
     monkeypatch.setattr(
         verification, "pinned", lambda name, _: (factory,) if name == "factory" else ()
     )
-    report = judged(second, of_the_first(second, other), factory=other, mandate="m_firstofall2")
+    report = judged(
+        second.chain, of_the_first(second, other), factory=other, mandate="m_firstofall2"
+    )
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert "signed others for m_firstofall2 too" in report.unchecked[0]
 
@@ -257,7 +253,7 @@ def test_other_terms_of_the_same_mandate_with_a_vault__are_never_sound_whatever_
     second: Unfunded,
 ) -> None:
     lines = of_the_first(second, second.chain.contracts["factory"])
-    report = judged(second, lines, mandate="m_firstofall2")
+    report = judged(second.chain, lines, mandate="m_firstofall2")
     assert (names(report), report.verdict) == ([], Verdict.UNCHECKED)
     assert (
         "signed others for m_firstofall2 too, and the factory made of them" in report.unchecked[0]
@@ -283,7 +279,6 @@ def test_other_terms__are_found_by_a_node_with_short_ranges_and_no_past_state(
     second: Unfunded,
 ) -> None:
     rpc = NoPastCode([second.chain.anvil.url])
-    options = trusting(second.chain)
-    report = verify(second.signed, [rpc], options, lambda part, done, of: None)
+    report = judged(second.chain, second.signed, rpc)
     rpc.close()
     assert any("of m_firstofall2; name the mandate" in text for text in report.unchecked)

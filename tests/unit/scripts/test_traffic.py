@@ -15,7 +15,7 @@ from tests.each import each
 STORY = cast(
     "Story",
     SimpleNamespace(
-        id="1", agent_api=SimpleNamespace(key="svc_key_w"), owner_api=SimpleNamespace(bearer="o")
+        id="1", agent_api=SimpleNamespace(key="svc_key_w"), owner_api=SimpleNamespace(session="o")
     ),
 )
 

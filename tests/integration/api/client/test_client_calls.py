@@ -96,39 +96,6 @@ def test_a_report_whose_answer_is_lost__is_written_once(
     assert [one["id"] for one in notes] == [told["event"]["id"]]
 
 
-def test_a_key_with_another_body__is_refused_and_not_repeated(
-    owner: Client, agent: Client, wallet: LocalAccount, wire: Wire
-) -> None:
-    mandate_id = mandate_of(owner, agent, wallet)
-    agent.mandates.report_event(
-        mandate_id, kind="note", payload={"text": "One."}, idempotency_key="n-1"
-    )
-    served = wire.served
-
-    with pytest.raises(Refused) as caught:
-        agent.mandates.report_event(
-            mandate_id, kind="note", payload={"text": "Two."}, idempotency_key="n-1"
-        )
-
-    assert (caught.value.reason, caught.value.status, wire.served - served) == (
-        "idempotency_key_reused",
-        409,
-        1,
-    )
-
-
-def test_a_rule_break__is_an_answer_that_says_so(
-    owner: Client, agent: Client, wallet: LocalAccount
-) -> None:
-    mandate_id = mandate_of(owner, agent, wallet)
-
-    told = agent.mandates.report_event(
-        mandate_id, kind="buy", amount_usdc="200.000001", payload={"target": "0x" + "99" * 20}
-    )
-
-    assert told["violation"] is True
-
-
 def test_pages__are_the_whole_list(owner: Client, agent: Client, wallet: LocalAccount) -> None:
     mandate_id = mandate_of(owner, agent, wallet)
     for number in range(5):
@@ -157,17 +124,6 @@ def test_a_real_refusal__tells_who_fixes_it_and_how(agent: Client) -> None:
 
 def test_the_door__is_an_answer_although_it_is_a_402(caller: Connect) -> None:
     assert caller().mandates.door()["next"]
-
-
-def test_after_recovery__the_old_key_is_dead_and_the_new_one_serves(
-    agent: Client, caller: Connect
-) -> None:
-    assert agent.registered is not None
-    found = caller().identity.recover(recovery_code=agent.registered["recovery_code"])
-
-    with pytest.raises(Refused, match="auth_invalid"):
-        agent.mandates.me()
-    assert caller(key=found["api_key"]).mandates.me()["agent_id"] == agent.user_id
 
 
 def test_a_client__closes_with_its_block(caller: Connect) -> None:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-import pytest
 from starlette.testclient import TestClient
 
-from api.client import Client, NotPaid, Payer, Refused, Retries
+from api.client import Client, Payer, Retries
 from tests.integration.api.payments.shop import BASE_URL, KEY, PRICE, Shop
 
 
@@ -67,30 +66,3 @@ def test_a_paid_page_whose_answer_is_lost__is_paid_once(shop: Shop) -> None:
     assert client.playbooks.read("first-hour", "loop.md")["text"].startswith("#")
 
     assert shop.income == PRICE
-
-
-def test_above_the_payers_limit__nothing_is_signed(shop: Shop) -> None:
-    client = reader(shop, max_per_call_usdc="0.009999")
-
-    with pytest.raises(NotPaid, match=r"0\.010000 USDC is above 0\.009999 a call"):
-        client.playbooks.read("first-hour", "loop.md")
-
-    assert (receipts(client), shop.income) == ([], 0)
-
-
-def test_an_agent_with_free_reads__pays_nothing(shop: Shop) -> None:
-    client = reader(shop, shop.agent()[KEY])
-
-    client.playbooks.read("first-hour", "loop.md")
-
-    assert (receipts(client), shop.income) == ([], 0)
-
-
-def test_a_payer_without_money__is_refused_and_told_why(shop: Shop) -> None:
-    client = reader(shop)
-    client.payer = Payer("0x" + "77" * 32, asset=shop.chain.contracts["usdc"])
-
-    with pytest.raises(Refused, match="payment_invalid"):
-        client.playbooks.read("first-hour", "loop.md")
-
-    assert shop.income == 0

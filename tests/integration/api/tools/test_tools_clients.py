@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -83,19 +82,6 @@ def test_a_client__reads_why_a_call_was_refused(url: str, mode: str, version: st
     result = asyncio.run(story())
     assert result.is_error is True
     assert result.structured_content["service"]["reason"] == "auth_required"
-
-
-@MODES
-def test_a_client_of_an_unknown_tool__hears_invalid_params(
-    url: str, mode: str, version: str
-) -> None:
-    async def story() -> None:
-        async with connected(url, mode) as nobody:
-            with pytest.raises(MCPError, match="There is no tool 'order_place'") as raised:
-                await nobody.call_tool("order_place", {})
-            assert raised.value.error.code == -32602
-
-    asyncio.run(story())
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

@@ -136,27 +136,6 @@ def test_a_refused_call__says_why(
     assert result["structuredContent"]["service"]["reason"] == reason
 
 
-def test_the_owners_session__replaces_a_policy(stage: Stage) -> None:
-    result = call(
-        stage.client,
-        "agent_policy_set",
-        stage.owner,
-        id=stage.agent_id,
-        accepts_mandates=True,
-        per_tx_cap_usdc="2.5",
-    )
-    assert result["isError"] is False
-    assert result["structuredContent"]["per_tx_cap_usdc"] == "2.500000"
-
-
-def test_a_new_agent__gets_the_key_that_its_next_calls_send(stage: Stage) -> None:
-    made = call(stage.client, "agent_connect", agent_name="quant")["structuredContent"]
-    assert (
-        call(stage.client, "mandate_list", {KEY: made["api_key"]})["structuredContent"]["mandates"]
-        == []
-    )
-
-
 def test_a_tools_write_and_the_routes__share_the_idempotency_key(
     stage: Stage, mandate: str
 ) -> None:

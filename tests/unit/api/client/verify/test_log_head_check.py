@@ -143,6 +143,13 @@ LIES: dict[str, Lie] = {
     "no proof of the account": lambda world: world.proof.pop("accountProof"),
     "no proof of the word": lambda world: world.proof.update(storageProof=[]),
     "a proof of the word that is null": lambda world: world.proof.update(storageProof=[None]),
+    "no nodes of the word": lambda world: world.proof.update(storageProof=[{"proof": []}]),
+    "a node of the proof that is a number": _account_node(7),
+    "a node of the proof that is no RLP": _account_node("0xff"),
+    "a state root of another block": _field("stateRoot", "0x" + "12" * 32),
+    "nothing for a proof": lambda world: setattr(world, "proof", None),
+    "a list for a proof": lambda world: setattr(world, "proof", []),
+    "text for a proof": lambda world: setattr(world, "proof", "0x"),
 }
 
 
