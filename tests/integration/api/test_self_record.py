@@ -356,21 +356,3 @@ def test_the_owners_persona__stands_until_the_agent_declares_its_own(client: Tes
         client.post(path, json={"persona": "Seeded again."}, headers=owner).json()["persona"]
         == "My own."
     )
-
-
-def test_a_persona__is_seeded_by_the_owner_alone(client: TestClient, agent: dict[str, Any]) -> None:
-    owner = login(client, Account.create())
-    body = {"persona": "Seeded."}
-    assert reason(client.post(f"/agents/{agent['user_id']}/persona", json=body, headers=owner)) == (
-        403,
-        "not_owner",
-    )
-    assert reason(client.post("/agents/999999/persona", json=body, headers=owner)) == (
-        404,
-        "not_found",
-    )
-    assert reason(
-        client.post(
-            f"/agents/{agent['user_id']}/persona", json=body, headers={KEY: agent["api_key"]}
-        )
-    ) == (401, "auth_required")

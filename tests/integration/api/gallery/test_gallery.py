@@ -172,16 +172,6 @@ def test_an_unknown_listing__is_not_found(
         assert reason(answer) == (404, "not_found")
 
 
-def test_a_key_without_tx__offers_nothing(client: TestClient, wallet: LocalAccount) -> None:
-    owner = login(client, wallet)
-    agent = connect(client, owner)
-    scopes = client.put(
-        f"/agents/{agent['user_id']}/scopes", json={"scopes": ["read"]}, headers=owner
-    )
-    assert scopes.status_code == 200, scopes.text
-    assert reason(offer(client, key(agent))) == (403, "scope_denied")
-
-
 @pytest.mark.parametrize(("title", "summary"), [("AB", ""), ("A" * 80, "A" * 140)])
 def test_title_and_summary__are_taken_at_their_bounds(
     client: TestClient, agent: dict[str, Any], title: str, summary: str
@@ -291,12 +281,6 @@ def test_a_hostile_body__is_refused_by_its_field(
     assert [pair for pair in named if pair[0] != pair[1]] == []
     with database.read() as session:
         assert session.scalar(select(GalleryListing.id)) is None
-
-
-def test_a_number_that_is_no_json__is_refused(client: TestClient, agent: dict[str, Any]) -> None:
-    body = '{"product_type": "model", "title": NaN}'
-    headers = key(agent) | {"Content-Type": "application/json"}
-    assert client.post(PATH, content=body, headers=headers).status_code == 400
 
 
 def test_open_listings_of_an_agent__are_bounded_and_the_refusal_says_which_to_withdraw(

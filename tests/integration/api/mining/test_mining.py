@@ -159,32 +159,18 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"exchange": "Binance"}, "exchange: write binance, the id of this exchange"),
     ({"exchange": "nyse"}, "exchange: write the id of an exchange: binance"),
     ({"symbol": "LINK_USDT"}, "symbol: write LINK/USDT; in a body or query a pair is"),
-    ({"symbol": "link/usdt"}, "symbol: write LINK/USDT; in a body"),
     ({"entries": []}, "entries: "),
     ({"entries": [CHAIN] * 11}, "entries: "),
-    ({"entries": [CHAIN, CHAIN]}, "entries.1.field_name: name each field once"),
     ({"entries": [entry("colour", "blue")]}, "entries.0.field_name: write a field of this"),
-    ({"entries": [entry(value="Ethereum")]}, "entries.0.field_value: write ethereum, the id"),
-    ({"entries": [CONTRACT]}, "entries.0.field_value: state the chain too"),
     (
         {"entries": [CHAIN, entry("contract_address", LINK.replace("CA", "Ca"))]},
         "entries.1.field_value: on ethereum, its EIP-55 checksum",
-    ),
-    (
-        {"entries": [CHAIN, entry("contract_address", LINK[:-1])]},
-        "entries.1.field_value: on ethereum, write 0x and 40 hex characters",
-    ),
-    (
-        {"entries": [entry(evidence_url="http://docs.chain.link/")]},
-        "entries.0.evidence_url: write an https URL",
     ),
     (
         {"entries": [entry(evidence_url="https://me:word@docs.chain.link/")]},
         "entries.0.evidence_url: write an https URL",
     ),
     ({"entries": [entry(value="ethereum\u202e")]}, "entries.0.field_value: leave out U+202E"),
-    ({"entries": [entry(value="e" * 100_000)]}, "entries.0.field_value: "),
-    ({"entries": [entry(value=7)]}, "entries.0.field_value: "),
     ({"entries": [CHAIN | {"points": 900}]}, "entries.0.points: "),
     ({"reviewer": "me"}, "reviewer: "),
 ]
@@ -287,34 +273,6 @@ def test_the_agents_of_a_network_address__share_a_bound(
     assert refused["detail"].startswith("The agents of your network address had 1 submissions")
     owned = connect(mine.client, login(mine.client, wallet), agent_name="c")
     mine.submit(owned, website)  # owners share a bound of their own
-
-
-def test_a_key_whose_scopes_are_empty__submits_nothing_and_any_scope_will_do(
-    mine: Mine, wallet: LocalAccount
-) -> None:
-    owner = login(mine.client, wallet)
-    agent = connect(mine.client, owner)
-    path = f"/agents/{agent['user_id']}/scopes"
-    mine.client.put(path, json={"scopes": []}, headers=owner)
-    before = mine.rows()
-    assert mine.submit(agent, CHAIN, status=403)["error"] == "agent_key_scope"
-    assert mine.rows() == before
-    mine.client.put(path, json={"scopes": ["read"]}, headers=owner)
-    mine.submit(agent, CHAIN)
-
-
-def test_nobody__submits_without_a_key(mine: Mine) -> None:
-    body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN]}
-    assert mine.client.post("/agent/mining/submit", json=body).status_code == 401
-
-
-def test_the_same_idempotency_key__is_one_submission(mine: Mine, agent: dict[str, Any]) -> None:
-    body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN]}
-    who = key(agent) | {"Idempotency-Key": "once"}
-    first = mine.client.post("/agent/mining/submit", json=body, headers=who)
-    again = mine.client.post("/agent/mining/submit", json=body, headers=who)
-    assert (again.status_code, again.json()) == (200, first.json())
-    assert mine.rows()["mining_submission"] == 1
 
 
 def test_a_locked_agent__submits_nothing(mine: Mine, agent: dict[str, Any]) -> None:

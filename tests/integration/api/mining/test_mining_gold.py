@@ -10,14 +10,7 @@ from api.areas.mining import jobs as job
 from core.db.engine import Database
 from core.mining import gold, queries
 from tests.integration.api.conftest import Clock, connect, set_apart
-from tests.integration.api.mining.conftest import (
-    CHAIN,
-    EVIDENCE,
-    Mine,
-    Rebuild,
-    entry,
-    record,
-)
+from tests.integration.api.mining.conftest import CHAIN, EVIDENCE, Mine, Rebuild, entry, record
 
 
 @pytest.fixture

@@ -6,15 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.integration.api.conftest import connect
-from tests.integration.api.mining.conftest import (
-    CHAIN,
-    CONTRACT,
-    EVIDENCE,
-    LINK,
-    Mine,
-    entry,
-    key,
-)
+from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, LINK, Mine, entry, key
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from tests.integration.api.mining.conftest import (
     CHAIN,
     CONTRACT,
     LINK,
-    OTHER,
     Mine,
     Rebuild,
     entry,
@@ -224,14 +223,6 @@ def test_re_observers__are_paid_by_the_truth_that_the_review_found(
     assert tuple(got) == earned
 
 
-def test_an_approval__pays_those_who_said_match(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN)
-    honest = connect(mine.client, agent_name="honest")
-    mine.re_observe(honest, made["entries"][0]["task_id"])
-    mine.approve(made)
-    assert mine.credits(honest)["earned"] == 60
-
-
 def test_a_superseded_value__settles_void(mine: Mine, agent: dict[str, Any]) -> None:
     right, other = mine.submit(agent, CHAIN), mine.submit(agent, entry(value="base"))
     honest = connect(mine.client, agent_name="honest")
@@ -339,18 +330,6 @@ def test_the_owner_of_a_re_observer__decides_nothing_about_what_it_saw(
         assert is_refused("reverse", {"reason": "No."})
 
 
-def test_agents_and_owners__decide_nothing(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN)
-    for verb, body in (
-        ("approve", record(made)),
-        ("reject", {"reason_code": "value_wrong"}),
-        ("reverse", {"reason": "No."}),
-    ):
-        answer = mine.decide(verb, made["submission_id"], key(agent), **body)
-        assert answer.status_code == 403
-    assert mine.client.get("/admin/queue", headers=key(agent)).status_code == 403
-
-
 # At once
 
 
@@ -403,11 +382,3 @@ def test_approvals_and_submissions_at_once__wait_for_one_another_and_all_end(min
     chains = ("base", "bsc", "tron", "solana")
     calls = [*map(approve, made), *map(send, agents, chains)]
     assert at_once(calls) == [200] * 8
-
-
-def test_another_address_of_the_same_field__is_another_value(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    mine.submit(agent, CHAIN, CONTRACT)
-    mine.submit(agent, entry(value="base"), entry("contract_address", OTHER))
-    assert mine.rows()["mining_entry"] == 4
