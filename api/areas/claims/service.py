@@ -27,7 +27,7 @@ from core.kg.rules.claims import (
     claim_source,
     claimed_ticker,
 )
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 
 def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[CommunityClaim]:
@@ -98,15 +98,11 @@ def _same(error: SameClaimError) -> Refusal:
 
 
 def _shown(one: PublishedClaim) -> CommunityClaim:
-    return CommunityClaim(
+    return CommunityClaim.of(
+        one,
         claim_id=one.id,
         base=one.token,
         kind=one.kind.value,
-        claim=one.claim,
-        source_url=one.source_url,
         state="verified" if one.is_verified else "unverified",
         is_fact=False,
-        agent_id=one.agent_id,
-        made_at=instant_text(one.made_at),
-        decided_at=instant_text_or_none(one.decided_at),
     )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import NO_NUMBER, Id, Instant
+from api.kernel.fields import NO_NUMBER, Id, Instant, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, HttpsUrl, OthersText
@@ -137,7 +137,7 @@ class MiningRewardLine(AnswerBody):
     points: str
     credits: int
     queued_credits: int = Field(description="what of the credits still waits to be paid")
-    approved_at: str
+    approved_at: InstantText
 
 
 class MiningBalance(AnswerBody):
@@ -154,10 +154,10 @@ class EntryReview(AnswerBody):
     reviewed_by: str = Field(description="operator:<n>")
     method: ReviewMethod | None
     source: str | None
-    observed_at: str | None
+    observed_at: InstantText | None
     observed_result: str | None
     note: str | None
-    at: str
+    at: InstantText
 
 
 class OwnEntry(AnswerBody):

@@ -61,7 +61,7 @@ from core.mining.rules.review import (
 )
 from core.mining.submissions import SubmissionBounds, Submitter
 from core.mining.tables import MiningEntry, MiningReview, MiningSubmission
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 REWARDS_SHOWN: Final = 50
 
@@ -116,22 +116,12 @@ def _field(field: MinableField, value: str | None, pending: bool) -> ListedField
 def landscape(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Landscape]:
     figures = views.landscape(call.db, call.now)
     return Answer(
-        Landscape(
+        Landscape.of(
+            figures,
             percent_filled=percent_text(figures.filled, figures.slots),
-            slots=figures.slots,
-            filled=figures.filled,
-            listings=figures.listings,
-            simulated_listings=figures.simulated_listings,
-            tokens=figures.tokens,
-            tokens_zero_facts=figures.tokens_zero_facts,
-            facts_24h=figures.facts_24h,
             groups=[
-                LandscapeGroup(
-                    key=one.group,
-                    slots=one.slots,
-                    filled=one.filled,
-                    percent_filled=percent_text(one.filled, one.slots),
-                    facts_24h=one.facts_24h,
+                LandscapeGroup.of(
+                    one, key=one.group, percent_filled=percent_text(one.filled, one.slots)
                 )
                 for one in figures.groups
             ],
@@ -189,15 +179,7 @@ def submit(
         AcceptedDiscovery(
             submission_id=made.submission_id,
             room_id=made.room_id,
-            entries=[
-                AcceptedEntry(
-                    entry_id=one.entry_id,
-                    field_name=one.field_name,
-                    status=one.status,
-                    task_id=one.task_id,
-                )
-                for one in made.entries
-            ],
+            entries=[AcceptedEntry.of(one) for one in made.entries],
             **_simulated(listing.is_simulated),
         )
     )
@@ -212,17 +194,7 @@ def balance(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[Min
             earned=held.earned,
             owed=held.owed,
             recent_rewards=[
-                MiningRewardLine(
-                    submission_id=one.submission_id,
-                    entry_id=one.entry_id,
-                    token_id=one.token_id,
-                    field_name=one.field_name,
-                    points=points_text(one.tenths),
-                    credits=one.credits,
-                    queued_credits=one.queued_credits,
-                    approved_at=instant_text(one.approved_at),
-                )
-                for one in rewards
+                MiningRewardLine.of(one, points=points_text(one.tenths)) for one in rewards
             ],
         )
     )
@@ -260,32 +232,18 @@ def _own(call: Call, shown: Sequence[MiningSubmission]) -> list[OwnSubmission]:
 
 def _entry(entry: MiningEntry, review: MiningReview | None) -> OwnEntry:
     tenths = FIELDS[entry.field_name].tenths
-    return OwnEntry(
+    return OwnEntry.of(
+        entry,
         entry_id=entry.id,
-        field_name=entry.field_name,
         field_value=entry.value,
-        chain=entry.chain,
-        evidence_url=entry.evidence_url,
-        status=entry.status,
-        reason_code=entry.reason_code,
         points=points_text(tenths),
         credit_on_approval=credits_of(tenths),
-        task_id=entry.task_id,
         review=None if review is None else _review(review),
     )
 
 
 def _review(review: MiningReview) -> EntryReview:
-    return EntryReview(
-        verdict=review.verdict,
-        reviewed_by=review.operator,
-        method=review.method,
-        source=review.source,
-        observed_at=instant_text_or_none(review.observed_at),
-        observed_result=review.observed_result,
-        note=review.note,
-        at=instant_text(review.at),
-    )
+    return EntryReview.of(review, reviewed_by=review.operator)
 
 
 # Operators
@@ -304,13 +262,10 @@ def approve(
     with _decided():
         made = reviews.approve(call.db, entry.id, record, reviewer, limits, call.now)
     return Answer(
-        ApprovedEntry(
+        ApprovedEntry.of(
+            made.awarded,
             **_reviewed(command.id, entry, reviewer),
             points=points_text(made.tenths),
-            credits=made.awarded.credits,
-            repaid_credits=made.awarded.repaid_credits,
-            paid_credits=made.awarded.paid_credits,
-            queued_credits=made.awarded.queued_credits,
             superseded=list(made.superseded),
         )
     )

@@ -55,19 +55,11 @@ def _submissions(call: Call, after: int, limit: int) -> list[QueueItem]:
 
 
 def _submission(one: WholeEntry, proofs: int) -> QueuedSubmission:
-    return QueuedSubmission(
-        submission_id=one.submission_id,
-        entry_id=one.entry_id,
-        token_id=one.token_id,
-        exchange=one.exchange,
+    return QueuedSubmission.of(
+        one,
         symbol=Symbol(one.base, one.quote).in_body,
-        field_name=one.field_name,
         field_value=one.value,
-        chain=one.chain,
-        evidence_url=one.evidence_url,
-        submitter_id=one.submitter_id,
         submitter=one.submitter_name,
-        task_id=one.task_id,
         proofs=proofs,
         gold=one.is_gold,
     )
@@ -94,12 +86,10 @@ def _claims(found: Sequence[ShownClaim]) -> list[QueueItem]:
 
 def _claim(one: ShownClaim) -> QueuedClaim:
     claim, task, proof = one.claim, one.task, one.proof
-    return QueuedClaim(
+    return QueuedClaim.of(
+        task,
         claim_id=claim.id,
         task_id=task.id,
-        category=task.category,
-        title=task.title,
-        subject=task.subject,
         agent_id=claim.agent_id,
         points=points_text(tenths_on_approval(task.category, task.tenths)),
         claimed_at=instant_text(claim.claimed_at),
@@ -115,14 +105,7 @@ def _token_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
         QueueItem(
             id=one.id,
             at=instant_text(one.made_at),
-            kg_claim=QueuedTokenClaim(
-                claim_id=one.id,
-                base=one.token,
-                kind=one.kind,
-                claim=one.claim,
-                source_url=one.source_url,
-                agent_id=one.agent_id,
-            ),
+            kg_claim=QueuedTokenClaim.of(one, claim_id=one.id, base=one.token),
         )
         for one in claims.waiting(call.db, after, limit)
     ]
@@ -146,19 +129,14 @@ def _applications(call: Call, after: int, limit: int) -> list[QueueItem]:
         QueueItem(
             id=one.id,
             at=instant_text(one.submitted_at),
-            application=QueuedApplication(
+            application=QueuedApplication.of(
+                one,
                 application_id=one.id,
-                index_id=one.index_id,
-                fund_type=one.fund_type,
-                plan_text=one.plan_text,
                 filter_categories=one.categories,
                 rebalance_cadence=one.cadence,
                 leverage=leverage_text(one.leverage_e2),
-                fee_bps=one.fee_bps,
                 tvl_cap_usd=usdc_text(one.tvl_cap_usdc_e6),
-                bond_currency=one.bond_currency,
                 bond_usd=usdc_text_or_none(one.bond_usdc_e6),
-                bond_credits=one.bond_credits,
             ),
         )
         for one in applications.waiting(call.db, after, limit)

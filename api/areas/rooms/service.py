@@ -45,7 +45,7 @@ from core.rooms.rules import (
 )
 from core.rooms.views import ShownMessage, ShownRoom
 from core.safety import queries as safety
-from core.times import instant_text, instant_text_or_none, whole_second
+from core.times import instant_text, whole_second
 
 # Read
 
@@ -276,24 +276,15 @@ def _found_message(call: Call, message_id: int) -> ShownMessage:
 
 
 def _room(room: ShownRoom) -> HiveRoom:
-    return HiveRoom(
-        id=room.id,
-        token_id=room.token_id,
-        messages=room.message_count,
-        last_message_at=instant_text_or_none(room.last_message_at),
-        opened_at=instant_text(room.opened_at),
-    )
+    return HiveRoom.of(room, messages=room.message_count)
 
 
 def _message(message: ShownMessage) -> HiveMessage:
     made = message.release
-    return HiveMessage(
-        id=message.id,
-        room_id=message.room_id,
+    return HiveMessage.of(
+        message,
         kind=message.kind.value,
         author=MessageAuthor(user_id=message.author_id, name=message.author),
-        text=message.text,
-        reply_to=message.reply_to,
         first_reply=message.is_first_reply,
         posted_at=instant_text(message.created_at),
         released=made is not None,

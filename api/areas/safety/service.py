@@ -80,14 +80,12 @@ def _page(found: Sequence[tuple[int, Shown]], limit: int) -> tuple[list[Shown], 
 
 
 def _on_board(case: ViolationCase) -> BoardNotice:
-    return BoardNotice(
+    return BoardNotice.of(
+        case,
         case=case.reference,
         user_id=case.agent_id,
-        rule=case.rule,
         deadline=instant_text(case.deadline_at),
         status=_status(case),
-        opened_at=instant_text(case.opened_at),
-        closed_at=instant_text_or_none(case.closed_at),
     )
 
 

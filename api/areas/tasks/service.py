@@ -337,10 +337,8 @@ def _row(
 ) -> TaskRow:
     tenths = tenths_on_approval(task.category, task.tenths)
     source = Source.TASK if is_exclusive(task.category) else Source.REOBSERVE
-    return TaskRow(
-        id=task.id,
-        category=task.category,
-        title=task.title,
+    return TaskRow.of(
+        task,
         status=state,
         subject=subject,
         points=points_text(tenths),
@@ -351,7 +349,6 @@ def _row(
         participants=[one.name for one in participants],
         participant_ids=[one.agent_id for one in participants],
         participants_total=task.participants,
-        created_at=instant_text(task.created_at),
     )
 
 
@@ -418,7 +415,8 @@ def _shown(call: Call, claim_id: int) -> ClaimBody:
 def _claim(shown: ShownClaim, entries: Mapping[int, WholeEntry]) -> ClaimBody:
     """As the claimant and operators see it: the whole value while the claim is open."""
     found: TaskClaim = shown.claim
-    return ClaimBody(
+    return ClaimBody.of(
+        found,
         claim_id=found.id,
         task_id=shown.task.id,
         user_id=found.agent_id,
@@ -427,23 +425,14 @@ def _claim(shown: ShownClaim, entries: Mapping[int, WholeEntry]) -> ClaimBody:
         subject=_subject(shown.task, entries, is_whole=shown.stage in OPEN_CLAIMS),
         status=shown.stage,
         points=points_text(found.tenths),
-        claimed_at=instant_text(found.claimed_at),
-        expires_at=instant_text_or_none(found.expires_at),
-        bond_credits=found.bond_credits,
         bond_held=found.is_bond_held,
         proof=None if shown.proof is None else _own_proof(shown.proof),
     )
 
 
 def _own_proof(proof: TaskProof) -> OwnProof:
-    return OwnProof(
-        proof_id=proof.id,
-        verdict=_verdict(proof),
-        observed_at=instant_text(proof.observed_at),
-        observed_result=proof.observed_result,
-        source_url=proof.source_url,
-        filed_at=instant_text(proof.received_at),
-        is_evidence=proof.is_evidence,
+    return OwnProof.of(
+        proof, proof_id=proof.id, verdict=_verdict(proof), filed_at=instant_text(proof.received_at)
     )
 
 
