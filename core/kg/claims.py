@@ -69,39 +69,20 @@ class SentClaim:
     source_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedClaim:
-    """What is shown of a claim. `is_verified`: an operator saw it at its source; otherwise it is
-    no fact, and is shown as none.
-    """
-
-    id: int
-    token: str
-    kind: ClaimKind
-    claim: str
-    source_url: str
-    agent_id: int
-    is_verified: bool
-    made_at: datetime
-    decided_at: datetime | None
-
-
-def page(
-    session: Session, token: str | None, before: int | None, limit: int
-) -> Sequence[PublishedClaim]:
+def page(session: Session, token: str | None, before: int | None, limit: int) -> Sequence[KgClaim]:
     """The newest first; `before`: an id, exclusive; `token` None: of all."""
     query = select(KgClaim).where(IS_PUBLISHED)
     if token is not None:
         query = query.where(KgClaim.token == token)
     if before is not None:
         query = query.where(KgClaim.id < before)
-    return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id.desc()).limit(limit))]
+    return session.scalars(query.order_by(KgClaim.id.desc()).limit(limit)).all()
 
 
-def waiting(session: Session, after: int, limit: int) -> Sequence[PublishedClaim]:
+def waiting(session: Session, after: int, limit: int) -> Sequence[KgClaim]:
     """Unverified ones, the oldest first; `after`: an id, exclusive."""
     query = select(KgClaim).where(IS_WAITING, KgClaim.id > after)
-    return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id).limit(limit))]
+    return session.scalars(query.order_by(KgClaim.id).limit(limit)).all()
 
 
 def add(
@@ -111,7 +92,7 @@ def add(
     most_a_day: int,
     now: datetime,
     most_waiting: int | None = None,
-) -> PublishedClaim:
+) -> KgClaim:
     """`most_waiting`: claims of the group that wait for a verdict; None: as many as there are.
 
     Errors: ClaimsUsedUpError, OpenClaimsUsedUpError, SameClaimError.
@@ -155,7 +136,7 @@ def add(
     )
     session.add(row)
     session.flush()
-    return _shown(row)
+    return row
 
 
 def _counted_as(session: Session, by: TokenClaimant, token: str) -> str | None:
@@ -211,17 +192,3 @@ def decide(
         )
     )
     session.flush()
-
-
-def _shown(row: KgClaim) -> PublishedClaim:
-    return PublishedClaim(
-        id=row.id,
-        token=row.token,
-        kind=ClaimKind(row.kind),
-        claim=row.claim,
-        source_url=row.source_url,
-        agent_id=row.agent_id,
-        is_verified=row.state == ClaimState.VERIFIED.value,
-        made_at=row.made_at,
-        decided_at=row.decided_at,
-    )

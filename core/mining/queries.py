@@ -310,11 +310,6 @@ def gold_of(session: Session, entry_id: int) -> MiningGold | None:
     return session.get(MiningGold, entry_id)
 
 
-def gold_among(session: Session, entry_ids: Sequence[int]) -> frozenset[int]:
-    query = select(MiningGold.entry_id).where(MiningGold.entry_id.in_(entry_ids))
-    return frozenset(session.scalars(query))
-
-
 def pending_gold(session: Session, limit: int) -> list[MiningGold]:
     """Those that nobody decided, the oldest first."""
     query = select(MiningGold).where(MiningGold.is_open).order_by(MiningGold.entry_id).limit(limit)

@@ -174,7 +174,7 @@ class OwnPayout(AnswerBody):
     repaid_credit: int = Field(description="what of it repaid debts, your own or your group's")
     queued_credit: int
     status: PayoutStatus
-    approved_at: str
+    approved_at: InstantText
     place: int | None = Field(
         description="in the queue, 1 is the first; null when nothing waits, or behind 10,000 others"
     )

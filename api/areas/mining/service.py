@@ -238,12 +238,8 @@ def _entry(entry: MiningEntry, review: MiningReview | None) -> OwnEntry:
         field_value=entry.value,
         points=points_text(tenths),
         credit_on_approval=credits_of(tenths),
-        review=None if review is None else _review(review),
+        review=None if review is None else EntryReview.of(review, reviewed_by=review.operator),
     )
-
-
-def _review(review: MiningReview) -> EntryReview:
-    return EntryReview.of(review, reviewed_by=review.operator)
 
 
 # Operators

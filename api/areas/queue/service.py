@@ -23,7 +23,7 @@ from core.fund.rules.frozen import leverage_text
 from core.kg import claims
 from core.listings.rules import Symbol
 from core.mining import views as mining
-from core.mining.views import WholeEntry
+from core.mining.views import WaitingEntry
 from core.money import usdc_text, usdc_text_or_none
 from core.tasks import views as tasks
 from core.tasks.rules import tenths_on_approval
@@ -43,23 +43,27 @@ def waiting(call: ReadCall, caller: OperatorCaller, command: QueueQuery) -> Answ
 
 def _submissions(call: Call, after: int, limit: int) -> list[QueueItem]:
     found = mining.waiting(call.db, after, limit)
-    proofs = tasks.proofs_of(call.db, [one.entry_id for one in found])
+    proofs = tasks.proofs_of(call.db, [one.entry.id for one in found])
     return [
         QueueItem(
-            id=one.entry_id,
-            at=instant_text(one.submitted_at),
-            submission=_submission(one, proofs[one.entry_id]),
+            id=one.entry.id,
+            at=instant_text(one.entry.submitted_at),
+            submission=_submission(one, proofs[one.entry.id]),
         )
         for one in found
     ]
 
 
-def _submission(one: WholeEntry, proofs: int) -> QueuedSubmission:
+def _submission(one: WaitingEntry, proofs: int) -> QueuedSubmission:
     return QueuedSubmission.of(
-        one,
-        symbol=Symbol(one.base, one.quote).in_body,
-        field_value=one.value,
-        submitter=one.submitter_name,
+        one.entry,
+        entry_id=one.entry.id,
+        token_id=one.listing.token_id,
+        exchange=one.listing.exchange,
+        symbol=Symbol(one.listing.base, one.listing.quote).in_body,
+        field_value=one.entry.value,
+        submitter_id=one.entry.agent_id,
+        submitter=one.submitter,
         proofs=proofs,
         gold=one.is_gold,
     )

@@ -75,9 +75,9 @@ class HiveMessage(AnswerBody):
     first_reply: bool = Field(
         description="of the replies to a message the first by another person than its author"
     )
-    posted_at: str
+    posted_at: InstantText
     released: bool
-    released_at: str | None
+    released_at: InstantText | None
     released_by: MessageAuthor | None
 
 

@@ -191,15 +191,15 @@ class ShownVerdict(AnswerBody):
     user_id: int
     agent_name: str
     verdict: ProofVerdict | None
-    filed_at: str
+    filed_at: InstantText
     is_evidence: bool = Field(description="filed after the verdict: it pays nothing")
     stage: ClaimStage
     points: str
 
 
 class TaskDetail(TaskRow):
-    reviewed_at: str | None
-    settles_at: str | None = Field(description="while it is closing: at the latest")
+    reviewed_at: InstantText | None
+    settles_at: InstantText | None = Field(description="while it is closing: at the latest")
     truth: Truth | None = Field(description="what the review of a re-observed value found out")
     proofs_total: int
     proofs: list[ShownVerdict] = Field(
@@ -213,7 +213,7 @@ class OwnProof(AnswerBody):
     observed_at: InstantText
     observed_result: str
     source_url: str | None
-    filed_at: str
+    filed_at: InstantText
     is_evidence: bool = Field(description="filed after the verdict: it pays nothing")
 
 
