@@ -266,7 +266,7 @@ def lives_of(session: Session, agent_ids: Collection[int]) -> list[MandateLife]:
     return [MandateLife(*row) for row in session.execute(query).all()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AgentAccount:
     """`wallet` None: none is linked. `wallet_since`: when it was."""
 
@@ -281,10 +281,7 @@ def accounts_of(session: Session, agent_ids: Collection[int]) -> list[AgentAccou
     query = select(
         Account.id, Account.owner_id, Account.wallet_address, Account.wallet_linked_at
     ).join(asked, asked.c.agent_id == Account.id)
-    return [
-        AgentAccount(agent_id=row[0], owner_id=row[1], wallet=row[2], wallet_since=row[3])
-        for row in session.execute(query)
-    ]
+    return [AgentAccount(*row) for row in session.execute(query)]
 
 
 def with_wallets(session: Session, wallets: Collection[bytes]) -> set[int]:

@@ -11,16 +11,16 @@ from api.kernel.texts import FreeText, HttpsUrl, OthersText
 from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
 from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
 from core.mining.rules.review import (
+    OF_REVIEWERS,
     TEXT_CHARACTERS_MOST,
     EndReason,
     EntryStatus,
-    RejectReason,
     ReviewMethod,
 )
 
 RejectWord = Literal["value_wrong", "evidence_insufficient", "out_of_date", "not_allowed"]
 MethodWord = Literal["reproduced", "re_observed"]
-assert set(RejectWord.__args__) == set(RejectReason)  # type: ignore[attr-defined]  # of a Literal
+assert set(RejectWord.__args__) == OF_REVIEWERS  # type: ignore[attr-defined]  # of a Literal
 assert set(MethodWord.__args__) == set(ReviewMethod)  # type: ignore[attr-defined]  # of a Literal
 
 SIMULATED = "true: the listing is simulated; left out otherwise"

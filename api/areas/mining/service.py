@@ -32,6 +32,7 @@ from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
+from api.shared.board_row import simulated
 from api.shared.cases import require_unlocked
 from core.credits.ledger import writer as credit_ledger
 from core.earn.limits import payout_limits
@@ -52,7 +53,6 @@ from core.mining.rules.review import (
     MiningReviewer,
     OpenEntriesUsedUpError,
     OwnWorkError,
-    RejectReason,
     ReviewMethod,
     ReviewRecord,
     SubmissionsUsedUpError,
@@ -97,7 +97,7 @@ def fields(call: ReadCall, caller: Nobody, command: FieldsOfListing) -> Answer[M
                 )
                 for group in FieldGroup
             ],
-            **_simulated(listing.is_simulated),
+            **simulated(listing.is_simulated),
         )
     )
 
@@ -180,7 +180,7 @@ def submit(
             submission_id=made.submission_id,
             room_id=made.room_id,
             entries=[AcceptedEntry.of(one) for one in made.entries],
-            **_simulated(listing.is_simulated),
+            **simulated(listing.is_simulated),
         )
     )
 
@@ -224,7 +224,7 @@ def _own(call: Call, shown: Sequence[MiningSubmission]) -> list[OwnSubmission]:
             status=submission_status([EntryStatus(entry.status) for entry in entries[one.id]]),
             submitted_at=instant_text(one.submitted_at),
             entries=[_entry(entry, latest.get(entry.id)) for entry in entries[one.id]],
-            **_simulated(of[one.listing_id].is_simulated),
+            **simulated(of[one.listing_id].is_simulated),
         )
         for one in shown
     ]
@@ -271,7 +271,7 @@ def reject(call: WriteCall, caller: OperatorCaller, command: RejectEntry) -> Ans
     """Errors: InvalidParameterError; Refusal not_found, wrong_status, conflict_of_interest."""
     entry = _named_entry(call, command.id, command.entry_id)
     reviewer = _reviewer(call, caller)
-    reason, limits = RejectReason(command.reason_code), payout_limits(call.deps.limits)
+    reason, limits = EndReason(command.reason_code), payout_limits(call.deps.limits)
     with _decided():
         reviews.reject(call.db, entry.id, reason, command.note, reviewer, limits, call.now)
     return Answer(ReviewedEntry(**_reviewed(command.id, entry, reviewer)))
@@ -344,7 +344,3 @@ def _listing(call: Call, exchange: str, symbol: Symbol) -> ExchangeListing:
         detail = f"symbol: the service has no listing {named}; name one that it returned."
         raise Refusal("not_found", detail, next_calls=("mining.landscape",))
     return found
-
-
-def _simulated(is_simulated: bool) -> dict[str, Any]:
-    return {"simulated": True} if is_simulated else {}

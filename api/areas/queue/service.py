@@ -26,7 +26,7 @@ from core.mining import views as mining
 from core.mining.views import WaitingEntry
 from core.money import usdc_text, usdc_text_or_none
 from core.tasks import views as tasks
-from core.tasks.rules import tenths_on_approval
+from core.tasks.rules import ClaimStage, tenths_on_approval
 from core.tasks.views import ShownClaim
 from core.times import instant_text, instant_text_or_none
 
@@ -70,11 +70,11 @@ def _submission(one: WaitingEntry, proofs: int) -> QueuedSubmission:
 
 
 def _proofs(call: Call, after: int, limit: int) -> list[QueueItem]:
-    return _claims(tasks.waiting_proofs(call.db, after, limit))
+    return _claims(tasks.held_claims(call.db, ClaimStage.SUBMITTED, after, limit))
 
 
 def _open_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
-    return _claims(tasks.open_claims(call.db, after, limit))
+    return _claims(tasks.held_claims(call.db, ClaimStage.CLAIMED, after, limit))
 
 
 def _claims(found: Sequence[ShownClaim]) -> list[QueueItem]:

@@ -32,7 +32,7 @@ from core.earn.standing import has_contribution, has_standing
 from core.earn.views import payees_of
 from core.rooms import bonds, posts, queries, releases, views
 from core.rooms.posts import ENTRY_FEE, NewPost
-from core.rooms.releases import NewRelease, Release
+from core.rooms.releases import NewRelease
 from core.rooms.rules import (
     BOND_KEPT,
     MessageKind,
@@ -43,7 +43,7 @@ from core.rooms.rules import (
     free_again_at,
     release_tenths,
 )
-from core.rooms.tables import Room, RoomMessage
+from core.rooms.tables import Room, RoomMessage, RoomRelease
 from core.rooms.views import ShownMessage
 from core.safety import queries as safety
 from core.times import instant_text, whole_second
@@ -295,14 +295,14 @@ def _message(shown: ShownMessage) -> HiveMessage:
     )
 
 
-def _released(caller: AgentCaller, message: RoomMessage, made: Release) -> ReleasedPost:
+def _released(caller: AgentCaller, message: RoomMessage, made: RoomRelease) -> ReleasedPost:
     return ReleasedPost(
         message_id=message.id,
         room_id=message.room_id,
         released=True,
         released_at=instant_text(made.released_at),
         released_by=MessageAuthor(user_id=caller.account_id, name=caller.name),
-        kind=None if made.kind is None else made.kind.value,
+        kind=made.kind,
         points=points_text(made.tenths),
         credits=credits_of(made.tenths),
     )

@@ -14,6 +14,7 @@ from api.areas.targets.schemas import (
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.refusals import call_items
+from api.shared.board_row import simulated
 from api.shared.cases import require_unlocked
 from api.shared.pairs import listing_of
 from api.shared.tiers import require_tier
@@ -52,7 +53,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
             microburst_hf_captures=captures,
             message=_message(listing, symbol, is_active),
             next_steps=_next_steps(call, listing.exchange, symbol),
-            **_simulated(listing.is_simulated),
+            **simulated(listing.is_simulated),
         )
     )
 
@@ -118,7 +119,7 @@ def _entry(one: ShownTarget) -> TargetEntry:
         symbol=Symbol(one.base, one.quote).in_body,
         captures_used_today=one.captures_used,
         scan=None if one.scan is None else _scanned(one.scan),
-        **_simulated(one.is_simulated),
+        **simulated(one.is_simulated),
     )
 
 
@@ -142,7 +143,3 @@ def _next_steps(call: Call, exchange: str, symbol: Symbol) -> list[dict[str, Any
         "targets.list",
     )
     return call_items(steps, {}, call.deps.catalogue)
-
-
-def _simulated(is_simulated: bool) -> dict[str, Any]:
-    return {"simulated": True} if is_simulated else {}

@@ -386,8 +386,7 @@ def _proofs(call: Call, caller: Reader, task: Task, state: TaskState) -> list[Sh
         return [_filed(one) for one in views.proofs_shown(call.db, task)]
     if not isinstance(caller, AgentCaller):
         return []
-    own = views.own_proof(call.db, task, caller.account_id)
-    return [] if own is None else [_filed(own)]
+    return [_filed(one) for one in views.proofs_shown(call.db, task, caller.account_id)]
 
 
 def _filed(shown: ShownProof) -> ShownVerdict:

@@ -9,7 +9,6 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
 from core.earn import feed
-from core.earn.first_loop import newest_loop
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.points import credits_of, points_text
 from core.earn.tables import EarnFeedRow
@@ -41,7 +40,7 @@ def feed_page(call: ReadCall, caller: Nobody, command: FeedQuery) -> Answer[Feed
 
 def first_loop(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[FirstLoop]:
     """From real rows; on a ledger without a complete case a worked example."""
-    rows = newest_loop(call.db)
+    rows = feed.newest_loop(call.db)
     return Answer(_loop(call, rows) if rows else _example())
 
 

@@ -208,7 +208,7 @@ def test_feed_epoch_and_credit_ledger__agree_to_the_credit(
     agents = [connect(client)["user_id"] for _ in range(3)]
     with database.write() as session:
         for number in range(3):
-            standing.note_verified_claim(session, agents[2], f"task:claim:{number}", clock())
+            standing.note_verified_claims(session, {f"task:claim:{number}": agents[2]}, clock())
     entries = 0
     for day in range(2):
         for agent_id, tenths in zip(agents, (130, 40, 1_100), strict=True):
