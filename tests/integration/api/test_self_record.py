@@ -13,8 +13,6 @@ from sqlalchemy import text
 from core.db.engine import Database
 from tests.integration.api.conftest import (
     KEY,
-    Clock,
-    FewAnswersChain,
     TestClient,
     bearer,
     connect,
@@ -223,32 +221,12 @@ def test_texts_of_several_records__wait_side_by_side(
     assert declare(client, linked, **RECORD, signature=sign(wallet, message)).status_code == 200
 
 
-def test_signed_by_a_contract_wallet__is_asked_by_erc_1271(
-    client: TestClient, linked: dict[str, Any], wallet: LocalAccount, chain: FewAnswersChain
-) -> None:
-    chain.wallets[wallet.address] = "0xabcd"
-    self_text(client, wallet)
-    body = declare(client, linked, **RECORD, signature="0xabcd").json()
-    assert (body["signed"], body["signature"]) == (True, "0xabcd")
-
-
 def test_a_signature_without_a_linked_wallet__says_how_to_link_one(
     client: TestClient, agent: dict[str, Any], wallet: LocalAccount
 ) -> None:
     answer = declare(client, agent, **RECORD, signature=sign(wallet, self_text(client, wallet)))
     assert reason(answer) == (409, "wallet_required")
     assert "link one with /auth/wallet/link" in answer.json()["detail"]
-
-
-def test_an_expired_text__is_refused(
-    client: TestClient, linked: dict[str, Any], wallet: LocalAccount, clock: Clock
-) -> None:
-    signature = sign(wallet, self_text(client, wallet))
-    clock.pass_(seconds=300)
-    assert reason(declare(client, linked, **RECORD, signature=signature)) == (
-        400,
-        "signature_invalid",
-    )
 
 
 def test_signing__needs_the_scope_sign__and_declaring_does_not(
