@@ -23,10 +23,10 @@ from core.kg.rules.claims import (
     VERIFIED_SHOWN,
     ClaimKind,
     ClaimState,
+    ClaimStateError,
+    ClaimsUsedUpError,
+    OpenClaimsUsedUpError,
     SameClaimError,
-    require_news,
-    require_open_room,
-    require_room,
     same_words,
 )
 from core.kg.tables import IS_PUBLISHED, IS_WAITING, KgClaim, KgClaimVerdict
@@ -104,11 +104,13 @@ def add(
     today = select(KgClaim.id).where(
         KgClaim.person == by.person, KgClaim.made_at >= start_of_day(now)
     )
-    require_room(count_up_to(session, today, most_a_day), most_a_day, is_owned=by.is_owned)
+    if count_up_to(session, today, most_a_day) >= most_a_day:
+        raise ClaimsUsedUpError(most_a_day, is_owned=by.is_owned)
     if most_waiting is not None:
         of_group = KgClaim.groups.op("&&")(cast(list(by.groups), ARRAY(Text)))
         waiting_ones = select(KgClaim.id).where(IS_WAITING, of_group)
-        require_open_room(count_up_to(session, waiting_ones, most_waiting), most_waiting)
+        if count_up_to(session, waiting_ones, most_waiting) >= most_waiting:
+            raise OpenClaimsUsedUpError(most_waiting)
     same = session.scalar(
         select(KgClaim.id).where(IS_PUBLISHED, KgClaim.token == sent.token, KgClaim.words == words)
     )
@@ -175,7 +177,8 @@ def decide(
     """`claim` is held. Errors: ClaimStateError, SameClaimError (a rejected one that somebody made
     again meanwhile).
     """
-    require_news(claim.id, ClaimState(claim.state), verdict)
+    if claim.state == verdict:
+        raise ClaimStateError(claim.id, verdict)
     if claim.state == ClaimState.REJECTED.value:
         locks.named(LockClass.CLAIM, (claim.token, claim.words)).wait(session)
         same = session.scalar(
