@@ -1,4 +1,4 @@
-"""Field types of commands.
+"""Field types of commands, and the one of times in answers.
 
 Each reads what a caller wrote, exactly, and says in a sentence what to write instead.
 
@@ -24,6 +24,7 @@ from core.errors import InvalidNumberError
 from core.hexes import read_account
 from core.money import AMOUNT_PATTERN, MAX_ABS_USDC_E6, USDC_E6_PER_USDC, UsdcE6, usdc_e6_from_text
 from core.texts import refused_in
+from core.times import instant_text
 
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 TX_HASH_PATTERN = r"^0x[0-9a-fA-F]{64}$"
@@ -148,6 +149,10 @@ def _instant(value: Any) -> datetime:
     if found is not None:
         return found
     _refuse("invalid_parameter", "write a time with its zone, such as 2026-01-31T12:00:00Z")
+
+
+def _written(value: Any) -> Any:
+    return instant_text(value) if isinstance(value, datetime) else value
 
 
 def _address(value: Any) -> str:
@@ -384,6 +389,9 @@ Instant = Annotated[
     datetime, BeforeValidator(_instant), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
 """A time as RFC 3339 writes it, with its zone; UTC out."""
+
+InstantText = Annotated[str, BeforeValidator(_written)]
+"""A time of an answer, given as a time."""
 
 Address = Annotated[
     str, BeforeValidator(_address), WithJsonSchema({"type": "string", "pattern": ADDRESS_PATTERN})

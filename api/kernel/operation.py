@@ -15,7 +15,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Protocol,
+    Self,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection
@@ -74,6 +83,12 @@ class AnswerBody(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=_as_published)
+
+    @classmethod
+    def of(cls, row: object, **more: Any) -> Self:
+        """The answer of a row: what `more` does not give is the row's attribute of the field's name."""
+        names = (name for name in cls.model_fields if name not in more and hasattr(row, name))
+        return cls(**{name: getattr(row, name) for name in names}, **more)
 
 
 class Text(AnswerBody):

@@ -109,18 +109,18 @@ def add_record_held(
     session.execute(insert(OwnerAlert), [values | {"owner_id": owner} for owner in owner_ids])
 
 
-def withdraw_record_held(
-    session: WriteSession, mandates: Collection[tuple[int, str]], now: datetime
+def withdraw_of_mandates(
+    session: WriteSession, kind: str, mandates: Collection[tuple[int, str]], now: datetime
 ) -> None:
-    """The records of these mandates, (owner, public id), are whole again."""
+    """What was told of these mandates, (owner, public id), no longer holds."""
     owners, public_ids = [owner for owner, _ in mandates], [public_id for _, public_id in mandates]
-    whole = table_of("whole", {"owner_id": (BigInteger, owners), "public_id": (Text, public_ids)})
+    asked = table_of("asked", {"owner_id": (BigInteger, owners), "public_id": (Text, public_ids)})
     mine = and_(
-        OwnerAlert.owner_id == whole.c.owner_id,
-        literal_column(PAYLOAD_MANDATE_ID) == whole.c.public_id,
+        OwnerAlert.owner_id == asked.c.owner_id,
+        literal_column(PAYLOAD_MANDATE_ID) == asked.c.public_id,
     )
     statement = update(OwnerAlert).where(
-        mine, OwnerAlert.kind == RECORD_HELD, OwnerAlert.withdrawn_at.is_(None)
+        mine, OwnerAlert.kind == kind, OwnerAlert.withdrawn_at.is_(None)
     )
     session.execute(statement.values(withdrawn_at=now))
 
@@ -180,19 +180,6 @@ def add_hl_key_lost(
     session.execute(insert(OwnerAlert).values(values))
 
 
-def withdraw_hl_key_lost(
-    session: WriteSession, owner_id: int, public_id: str, now: datetime
-) -> None:
-    """The venue takes the key again, or the leg is unbound."""
-    mine = (
-        OwnerAlert.owner_id == owner_id,
-        OwnerAlert.kind == HL_KEY_LOST,
-        OwnerAlert.withdrawn_at.is_(None),
-        literal_column(PAYLOAD_MANDATE_ID) == public_id,
-    )
-    session.execute(update(OwnerAlert).where(*mine).values(withdrawn_at=now))
-
-
 def money_at_cost_stands(session: Session, public_id: str, at: datetime) -> bool:
     """Whether a standing alert says this of the mandate, less than 24 hours of block time before or
     after `at`.
@@ -215,7 +202,7 @@ def withdraw(
     """The blocks were orphaned: what they said no longer holds. The alerts stay and say since when.
 
     A record that is held may be so for other blocks too: that alert ends with what is held
-    (`withdraw_record_held`).
+    (`withdraw_of_mandates`).
     """
     orphaned = [bytes_of(block_hash) for block_hash in block_hashes]
     standing = (

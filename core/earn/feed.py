@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Final
 
-from sqlalchemy import insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, insert, select
+from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
 from core.earn.rules.feed import FeedKind, FeedRow
 from core.earn.tables import EarnFeedRow
 
-__all__ = ["FeedKind", "FeedRow", "note", "note_all", "rows_before", "rows_of"]
+__all__ = ["FeedKind", "FeedRow", "newest_loop", "note", "note_all", "rows_before", "rows_of"]
+
+LOOKED_AT: Final = 200  # of the newest approvals, whatever came of them
+ROWS: Final = 50  # of a case
+NOT_A_LOOP: Final = (FeedKind.MINE_REVERSED, FeedKind.WITHDRAWN)
 
 
 def note(session: WriteSession, row: FeedRow) -> None:
@@ -47,3 +52,26 @@ def rows_of(session: Session, ref: str, limit: int) -> Sequence[EarnFeedRow]:
     """The first rows of a case, oldest first."""
     query = select(EarnFeedRow).where(EarnFeedRow.ref == ref).order_by(EarnFeedRow.id)
     return session.scalars(query.limit(limit)).all()
+
+
+def newest_loop(session: Session) -> Sequence[EarnFeedRow]:
+    """The rows of the newest case that was submitted, approved and paid, and not taken back; none:
+    there is no such case.
+    """
+    other = aliased(EarnFeedRow)
+    newest = (
+        select(EarnFeedRow.id, EarnFeedRow.ref)
+        .where(EarnFeedRow.kind == FeedKind.MINE_APPROVED)
+        .order_by(EarnFeedRow.id.desc())
+        .limit(LOOKED_AT)
+        .subquery()
+    )
+    same_case = other.ref == newest.c.ref
+    is_whole = [
+        exists().where(same_case, other.kind == kind)
+        for kind in (FeedKind.MINE_SUBMIT, FeedKind.PAID)
+    ]
+    is_back = exists().where(same_case, other.kind.in_(NOT_A_LOOP))
+    query = select(newest.c.ref).where(*is_whole, ~is_back).order_by(newest.c.id.desc()).limit(1)
+    ref = session.scalar(query)
+    return [] if ref is None else rows_of(session, ref, ROWS)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from sqlalchemy import BigInteger, Text, and_, any_, bindparam, cast, func, select, true
@@ -20,6 +20,7 @@ from core.earn.rules.payout import (
     Item,
     Payee,
     PayoutLimits,
+    Source,
     Wait,
     budget_of,
     caps_of,
@@ -38,24 +39,17 @@ class Payout:
     `cancelled_credits`: what left the queue since the award was its own person's.
     """
 
-    award_id: int
-    account_id: int
-    ref: str
-    source: str
-    tenths: int
-    credits: int
+    award: EarnAward
     left_credits: int
     not_before: date | None
-    is_room: bool
     withdrawn_credits: int | None  # None: it was not reversed
     cancelled_credits: int
-    at: datetime
 
     @property
     def paid_credits(self) -> int:
         """What it repaid included."""
         gone = self.cancelled_credits + (self.withdrawn_credits or 0)
-        return self.credits - self.left_credits - gone
+        return self.award.credits - self.left_credits - gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +86,13 @@ def payouts_before(
     mine = table_of("mine", {"account_id": (BigInteger(), list(account_ids))})
     newest = _newest(mine, before, limit, queued_only=queued_only)
     query = (
-        select(EarnAward, EarnQueue, EarnReversal.withdrawn_credits, _CANCELLED)
+        select(
+            EarnAward,
+            func.coalesce(EarnQueue.left_credits, 0),
+            EarnQueue.not_before,
+            EarnReversal.withdrawn_credits,
+            _CANCELLED,
+        )
         .select_from(mine)
         .join(newest, true())
         .join(EarnAward, EarnAward.id == newest.c.award_id)
@@ -102,7 +102,7 @@ def payouts_before(
         .order_by(EarnAward.id.desc())
         .limit(limit)
     )
-    return [_payout(*row) for row in session.execute(query)]
+    return [Payout(*row) for row in session.execute(query)]
 
 
 def _newest(
@@ -129,11 +129,12 @@ def waiting_of(
     items = defaultdict[int, list[Item]](list)
     for one in reversed(payouts):
         if one.left_credits:
-            item = Item(one.award_id, one.account_id, one.is_room, one.left_credits)
-            items[one.account_id].append(item)
+            of = one.award
+            item = Item(of.id, of.account_id, of.source == Source.ROOM, one.left_credits)
+            items[of.account_id].append(item)
     if not items:
         return {}
-    not_before = {one.award_id: one.not_before for one in payouts}
+    not_before = {one.award.id: one.not_before for one in payouts}
     places = _places(session, [item.award_id for some in items.values() for item in some])
     waits = _waits(session, items, limits, today)
     return {
@@ -204,25 +205,6 @@ def caps_today(
     names = {cap.name for some in caps.values() for cap in some}
     used = queries.used_on(session, today, names)
     return {id_: [(cap, cap.room(used)) for cap in some] for id_, some in caps.items()}
-
-
-def _payout(
-    award: EarnAward, queue: EarnQueue | None, withdrawn: int | None, cancelled: int
-) -> Payout:
-    return Payout(
-        award_id=award.id,
-        account_id=award.account_id,
-        ref=award.ref,
-        source=award.source,
-        tenths=award.tenths,
-        credits=award.credits,
-        left_credits=0 if queue is None else queue.left_credits,
-        not_before=None if queue is None else queue.not_before,
-        is_room=award.source == "room",
-        withdrawn_credits=withdrawn,
-        cancelled_credits=cancelled,
-        at=award.at,
-    )
 
 
 def _places(session: Session, award_ids: Collection[int]) -> dict[int, int]:

@@ -16,11 +16,6 @@ from core.earn.rules.points import STANDING_CLAIMS
 from core.earn.tables import EarnAward, EarnClaim, EarnReversal, EarnStanding
 
 
-def note_verified_claim(session: WriteSession, account_id: int, ref: str, now: datetime) -> None:
-    """As `note_verified_claims`, of one."""
-    note_verified_claims(session, {ref: account_id}, now)
-
-
 def note_verified_claims(session: WriteSession, accounts: Mapping[str, int], now: datetime) -> None:
     """Count verified claims, each once; `accounts`: by ref. Who has standing by them is no new account
     any more: what that cap stopped today is looked at again.
@@ -56,11 +51,6 @@ def note_verified_claims(session: WriteSession, accounts: Mapping[str, int], now
     has = {row.account_id: row.verified_claims for row in session.execute(counted)}
     risen = [id_ for id_, n in has.items() if n - counts[id_] < STANDING_CLAIMS <= n]
     queries.look_again(session, risen, now.date())
-
-
-def take_back_verified_claim(session: WriteSession, ref: str, now: datetime) -> None:
-    """As `take_back_verified_claims`, of one."""
-    take_back_verified_claims(session, [ref], now)
 
 
 def take_back_verified_claims(session: WriteSession, refs: Collection[str], now: datetime) -> None:

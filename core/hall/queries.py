@@ -1,7 +1,7 @@
 """All SQL of the Hall's own tables. Nothing here commits."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -123,44 +123,19 @@ def _drop_pasts(session: WriteSession, changed: Sequence[tuple[int, date]]) -> N
     session.execute(delete(HallPast).where(has_it).execution_options(synchronize_session=False))
 
 
+_AS_THEY_ARE: Final = [one.name for one in fields(Day) if one.name not in ("path", "sides")]
+
+
 def _row_of(mandate_id: int, owner_id: int, day: Day) -> dict[str, Any]:
-    path = day.path
-    return {
-        "mandate_id": mandate_id,
-        "day": day.day,
-        "owner_id": owner_id,
-        "flow_usdc_e6": day.flow_usdc_e6,
-        "result_usdc_e6": day.result_usdc_e6,
-        "capital_usdc_e6": day.capital_usdc_e6,
-        "least_usdc_e6": day.least_usdc_e6,
-        "worth_usdc_e6": day.worth_usdc_e6,
-        "growth": path.growth,
-        "high": path.high,
-        "low": path.low,
-        "kept": path.kept,
-        "trades": day.trades,
-        "sides": day.sides or None,
-        "said_trades": day.said_trades,
-        "said_result_usdc_e6": day.said_result_usdc_e6,
-        "said_fees_usdc_e6": day.said_fees_usdc_e6,
-    }
+    kept = {name: getattr(day, name) for name in _AS_THEY_ARE}
+    ids = {"mandate_id": mandate_id, "owner_id": owner_id}
+    return ids | kept | day.path._asdict() | {"sides": day.sides or None}
 
 
 def day_of(row: HallDay | Row[Any]) -> Day:
-    return Day(
-        day=row.day,
-        flow_usdc_e6=row.flow_usdc_e6,
-        result_usdc_e6=row.result_usdc_e6,
-        capital_usdc_e6=row.capital_usdc_e6,
-        least_usdc_e6=row.least_usdc_e6,
-        worth_usdc_e6=row.worth_usdc_e6,
-        path=Path(row.growth, row.high, row.low, row.kept),
-        trades=row.trades,
-        sides=row.sides or {},
-        said_trades=row.said_trades,
-        said_result_usdc_e6=row.said_result_usdc_e6,
-        said_fees_usdc_e6=row.said_fees_usdc_e6,
-    )
+    kept = {name: getattr(row, name) for name in _AS_THEY_ARE}
+    path = Path(row.growth, row.high, row.low, row.kept)
+    return Day(path=path, sides=row.sides or {}, **kept)
 
 
 def days_at(session: Session, days: Mapping[int, date]) -> dict[int, Day]:

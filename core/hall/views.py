@@ -50,7 +50,7 @@ OF_THE_HALL: Final = text(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GrownMandate:
     """A mandate whose ledger has rows that the Hall has not counted.
 
@@ -59,8 +59,8 @@ class GrownMandate:
     """
 
     mandate: Mandate
-    violations: int
     head_seq: int
+    violations: int
     seq: int
     standing: Mapping[str, Any] | None
     is_reversed: bool
@@ -104,29 +104,18 @@ def grown(session: Session, mandate_ids: Collection[int]) -> list[GrownMandate]:
     query = (
         select(
             Mandate,
-            MandateHead.seq.label("head_seq"),
-            func.coalesce(violations, 0).label("violations"),
-            HallMandate.seq,
+            MandateHead.seq,
+            func.coalesce(violations, 0),
+            func.coalesce(HallMandate.seq, 0),
             HallMandate.standing,
-            is_reversed.label("is_reversed"),
+            is_reversed,
         )
         .join(asked, asked.c.mandate_id == Mandate.id)
         .join(MandateHead, MandateHead.mandate_id == Mandate.id)
         .outerjoin(HallMandate, HallMandate.mandate_id == Mandate.id)
         .order_by(Mandate.id)
     )
-    return [_grown(row) for row in session.execute(query)]
-
-
-def _grown(row: Row[Any]) -> GrownMandate:
-    return GrownMandate(
-        mandate=row.Mandate,
-        violations=row.violations,
-        head_seq=row.head_seq,
-        seq=row.seq or 0,
-        standing=row.standing,
-        is_reversed=row.is_reversed,
-    )
+    return [GrownMandate(*row) for row in session.execute(query)]
 
 
 def told_of(mandate: Mandate) -> MandateTold:
@@ -277,7 +266,7 @@ def lives_of(session: Session, agent_ids: Collection[int]) -> list[MandateLife]:
     return [MandateLife(*row) for row in session.execute(query).all()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AgentAccount:
     """`wallet` None: none is linked. `wallet_since`: when it was."""
 
@@ -292,10 +281,7 @@ def accounts_of(session: Session, agent_ids: Collection[int]) -> list[AgentAccou
     query = select(
         Account.id, Account.owner_id, Account.wallet_address, Account.wallet_linked_at
     ).join(asked, asked.c.agent_id == Account.id)
-    return [
-        AgentAccount(agent_id=row[0], owner_id=row[1], wallet=row[2], wallet_since=row[3])
-        for row in session.execute(query)
-    ]
+    return [AgentAccount(*row) for row in session.execute(query)]
 
 
 def with_wallets(session: Session, wallets: Collection[bytes]) -> set[int]:
@@ -403,9 +389,9 @@ def _shown() -> Any:
             cast(HallAgent.record, Text).label("record"),
             HallAgent.as_of,
             Account.name,
-            Account.registered_from,
+            Account.registered_from.is_not_distinct_from(SIMULATED).label("is_simulated"),
             Account.wallet_address.is_not(None).label("has_wallet"),
-            func.coalesce(AgentPolicy.accepts_mandates, False).label("accepts"),
+            func.coalesce(AgentPolicy.accepts_mandates, False).label("accepts_mandates"),
         )
         .join(Account, Account.id == HallAgent.agent_id)
         .outerjoin(AgentPolicy, AgentPolicy.agent_id == HallAgent.agent_id)
@@ -413,19 +399,7 @@ def _shown() -> Any:
 
 
 def _agent(row: Row[Any]) -> ShownAgent:
-    return ShownAgent(
-        agent_id=row.agent_id,
-        ranked=row.ranked,
-        rank=row.rank,
-        days_live=row.days_live,
-        trades=row.trades,
-        record=row.record,
-        as_of=row.as_of,
-        name=row.name,
-        is_simulated=row.registered_from == SIMULATED,
-        accepts_mandates=row.accepts,
-        has_wallet=row.has_wallet,
-    )
+    return ShownAgent(**{name: getattr(row, name) for name in ShownAgent.__slots__})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,10 +23,10 @@ from core.kg.rules.claims import (
     VERIFIED_SHOWN,
     ClaimKind,
     ClaimState,
+    ClaimStateError,
+    ClaimsUsedUpError,
+    OpenClaimsUsedUpError,
     SameClaimError,
-    require_news,
-    require_open_room,
-    require_room,
     same_words,
 )
 from core.kg.tables import IS_PUBLISHED, IS_WAITING, KgClaim, KgClaimVerdict
@@ -69,39 +69,20 @@ class SentClaim:
     source_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedClaim:
-    """What is shown of a claim. `is_verified`: an operator saw it at its source; otherwise it is
-    no fact, and is shown as none.
-    """
-
-    id: int
-    token: str
-    kind: ClaimKind
-    claim: str
-    source_url: str
-    agent_id: int
-    is_verified: bool
-    made_at: datetime
-    decided_at: datetime | None
-
-
-def page(
-    session: Session, token: str | None, before: int | None, limit: int
-) -> Sequence[PublishedClaim]:
+def page(session: Session, token: str | None, before: int | None, limit: int) -> Sequence[KgClaim]:
     """The newest first; `before`: an id, exclusive; `token` None: of all."""
     query = select(KgClaim).where(IS_PUBLISHED)
     if token is not None:
         query = query.where(KgClaim.token == token)
     if before is not None:
         query = query.where(KgClaim.id < before)
-    return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id.desc()).limit(limit))]
+    return session.scalars(query.order_by(KgClaim.id.desc()).limit(limit)).all()
 
 
-def waiting(session: Session, after: int, limit: int) -> Sequence[PublishedClaim]:
+def waiting(session: Session, after: int, limit: int) -> Sequence[KgClaim]:
     """Unverified ones, the oldest first; `after`: an id, exclusive."""
     query = select(KgClaim).where(IS_WAITING, KgClaim.id > after)
-    return [_shown(one) for one in session.scalars(query.order_by(KgClaim.id).limit(limit))]
+    return session.scalars(query.order_by(KgClaim.id).limit(limit)).all()
 
 
 def add(
@@ -111,7 +92,7 @@ def add(
     most_a_day: int,
     now: datetime,
     most_waiting: int | None = None,
-) -> PublishedClaim:
+) -> KgClaim:
     """`most_waiting`: claims of the group that wait for a verdict; None: as many as there are.
 
     Errors: ClaimsUsedUpError, OpenClaimsUsedUpError, SameClaimError.
@@ -123,11 +104,13 @@ def add(
     today = select(KgClaim.id).where(
         KgClaim.person == by.person, KgClaim.made_at >= start_of_day(now)
     )
-    require_room(count_up_to(session, today, most_a_day), most_a_day, is_owned=by.is_owned)
+    if count_up_to(session, today, most_a_day) >= most_a_day:
+        raise ClaimsUsedUpError(most_a_day, is_owned=by.is_owned)
     if most_waiting is not None:
         of_group = KgClaim.groups.op("&&")(cast(list(by.groups), ARRAY(Text)))
         waiting_ones = select(KgClaim.id).where(IS_WAITING, of_group)
-        require_open_room(count_up_to(session, waiting_ones, most_waiting), most_waiting)
+        if count_up_to(session, waiting_ones, most_waiting) >= most_waiting:
+            raise OpenClaimsUsedUpError(most_waiting)
     same = session.scalar(
         select(KgClaim.id).where(IS_PUBLISHED, KgClaim.token == sent.token, KgClaim.words == words)
     )
@@ -155,7 +138,7 @@ def add(
     )
     session.add(row)
     session.flush()
-    return _shown(row)
+    return row
 
 
 def _counted_as(session: Session, by: TokenClaimant, token: str) -> str | None:
@@ -194,7 +177,8 @@ def decide(
     """`claim` is held. Errors: ClaimStateError, SameClaimError (a rejected one that somebody made
     again meanwhile).
     """
-    require_news(claim.id, ClaimState(claim.state), verdict)
+    if claim.state == verdict:
+        raise ClaimStateError(claim.id, verdict)
     if claim.state == ClaimState.REJECTED.value:
         locks.named(LockClass.CLAIM, (claim.token, claim.words)).wait(session)
         same = session.scalar(
@@ -211,17 +195,3 @@ def decide(
         )
     )
     session.flush()
-
-
-def _shown(row: KgClaim) -> PublishedClaim:
-    return PublishedClaim(
-        id=row.id,
-        token=row.token,
-        kind=ClaimKind(row.kind),
-        claim=row.claim,
-        source_url=row.source_url,
-        agent_id=row.agent_id,
-        is_verified=row.state == ClaimState.VERIFIED.value,
-        made_at=row.made_at,
-        decided_at=row.decided_at,
-    )

@@ -56,22 +56,15 @@ def lock_pool(session: WriteSession, pool: str) -> None:
     locks.named(LockClass.MINING, (pool,)).wait(session)
 
 
-def submissions_of_person(session: Session, person: str, since: datetime, most: int) -> int:
-    """How many from `since` on (inclusive); `most` is as far as it counts."""
-    return _count(session, MiningSubmission.person, person, since, most)
-
-
-def submissions_of_pool(session: Session, pool: str, since: datetime, most: int) -> int:
-    """How many from `since` on (inclusive); `most` is as far as it counts."""
-    return _count(session, MiningSubmission.pool, pool, since, most)
-
-
-def _count(
-    session: Session, column: InstrumentedAttribute[str], value: str, since: datetime, most: int
+def submissions_of(
+    session: Session,
+    whose: InstrumentedAttribute[str],
+    name: str,
+    since: datetime,
+    most: int,
 ) -> int:
-    some = select(MiningSubmission.id).where(
-        column == value, MiningSubmission.submitted_at >= since
-    )
+    """How many of a person or pool from `since` on (inclusive); `most` is as far as it counts."""
+    some = select(MiningSubmission.id).where(whose == name, MiningSubmission.submitted_at >= since)
     return count_up_to(session, some, most)
 
 
@@ -132,18 +125,14 @@ def is_pending(
 
 
 def pending_entries(
-    session: Session, listing_id: int, field_name: str, limit: int
+    session: Session, listing_id: int, field_name: str, limit: int, not_on: str | None = None
 ) -> Sequence[MiningEntry]:
-    """Values of a field that wait for a review, the oldest first."""
+    """Values of a field that wait for a review, the oldest first; `not_on`: of these the ones that
+    were read on another chain.
+    """
     query = select(MiningEntry).where(*_pending(listing_id, field_name))
-    return session.scalars(query.order_by(MiningEntry.id).limit(limit)).all()
-
-
-def pending_elsewhere(
-    session: Session, listing_id: int, field_name: str, chain: str, limit: int
-) -> Sequence[MiningEntry]:
-    """Of these the ones that were read on another chain."""
-    query = select(MiningEntry).where(*_pending(listing_id, field_name), MiningEntry.chain != chain)
+    if not_on is not None:
+        query = query.where(MiningEntry.chain != not_on)
     return session.scalars(query.order_by(MiningEntry.id).limit(limit)).all()
 
 
@@ -308,11 +297,6 @@ def _move(session: WriteSession, name: str, by: int) -> None:
 
 def gold_of(session: Session, entry_id: int) -> MiningGold | None:
     return session.get(MiningGold, entry_id)
-
-
-def gold_among(session: Session, entry_ids: Sequence[int]) -> frozenset[int]:
-    query = select(MiningGold.entry_id).where(MiningGold.entry_id.in_(entry_ids))
-    return frozenset(session.scalars(query))
 
 
 def pending_gold(session: Session, limit: int) -> list[MiningGold]:

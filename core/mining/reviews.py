@@ -34,7 +34,6 @@ from core.mining.rules.review import (
     MiningReviewer,
     OwnObservationError,
     OwnSubmissionError,
-    RejectReason,
     ReviewRecord,
     ReviewVerdict,
 )
@@ -119,7 +118,7 @@ def approve(
 def reject(
     session: WriteSession,
     entry_id: int,
-    reason: RejectReason,
+    reason: EndReason,
     note: str | None,
     reviewer: MiningReviewer,
     limits: PayoutLimits,
@@ -130,7 +129,7 @@ def reject(
     _require(held.entry, EntryStatus.PENDING, "only a pending one is rejected")
     market.lock_reobservations(session, [entry_id])
     _require_disinterested(session, held.entry, reviewer)
-    _end_alone(session, held, EndReason(reason.value), note, reviewer, limits, now)
+    _end_alone(session, held, reason, note, reviewer, limits, now)
 
 
 def reject_gold(
@@ -249,8 +248,8 @@ def _conflicting(session: WriteSession, entry: MiningEntry) -> tuple[list[Mining
         if one.id != entry.id
     ]
     if entry.field_name == BLOCKCHAIN:
-        others += queries.pending_elsewhere(
-            session, entry.listing_id, CONTRACT_ADDRESS, entry.value, looked_at
+        others += queries.pending_entries(
+            session, entry.listing_id, CONTRACT_ADDRESS, looked_at, not_on=entry.value
         )
     return others[:SUPERSEDED_AT_ONCE], len(others) > SUPERSEDED_AT_ONCE
 

@@ -158,12 +158,16 @@ def _require_room(
     session: WriteSession, submitter: Submitter, bounds: SubmissionBounds, now: datetime
 ) -> None:
     since = start_of_day(now)
-    of_person = queries.submissions_of_person(session, submitter.person, since, bounds.of_person)
+    of_person = queries.submissions_of(
+        session, MiningSubmission.person, submitter.person, since, bounds.of_person
+    )
     if of_person >= bounds.of_person:
         raise SubmissionsUsedUpError(
             bounds.of_person, "This agent" if submitter.owner_id is None else "This owner's agents"
         )
-    of_pool = queries.submissions_of_pool(session, submitter.pool, since, bounds.of_address)
+    of_pool = queries.submissions_of(
+        session, MiningSubmission.pool, submitter.pool, since, bounds.of_address
+    )
     if of_pool >= bounds.of_address:
         raise SubmissionsUsedUpError(bounds.of_address, "The agents of your network address")
 

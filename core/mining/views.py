@@ -1,4 +1,4 @@
-"""Entries as others show them, whole or redacted, and the figures of the whole."""
+"""Entries as others show them, and the figures of the whole."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,8 +8,6 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     CompoundSelect,
-    Row,
-    Select,
     any_,
     bindparam,
     exists,
@@ -33,40 +31,19 @@ from core.mining.rules.landscape import GroupFigures, LandscapeFigures, by_group
 from core.mining.rules.registry import FIELDS, FieldGroup, slots_of
 from core.mining.rules.review import EntryStatus, ReviewMethod, ReviewVerdict
 from core.mining.submissions import ENTRY_REF
-from core.mining.tables import MiningEntry, MiningFact, MiningReview
-from core.redaction import evidence_host, redact_value
+from core.mining.tables import MiningEntry, MiningFact, MiningGold, MiningReview
 
 FACTS_WINDOW: Final = timedelta(hours=24)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeEntry:
-    """An entry as its submitter, reviewers and holders of an open claim on it see it."""
+@dataclass(frozen=True, slots=True)
+class WaitingEntry:
+    """An entry as its reviewers see it, and the name of who submitted it."""
 
-    entry_id: int
-    submission_id: int
-    token_id: str
-    exchange: str
-    base: str
-    quote: str
-    field_name: str
-    value: str
-    chain: str | None
-    evidence_url: str
-    submitter_id: int
-    submitter_name: str
-    status: EntryStatus
-    task_id: int | None
-    submitted_at: datetime
-    is_gold: bool = False
-
-    @property
-    def shown_value(self) -> str | None:
-        return redact_value(self.value)
-
-    @property
-    def shown_host(self) -> str:
-        return evidence_host(self.evidence_url)
+    entry: MiningEntry
+    listing: ExchangeListing
+    submitter: str
+    is_gold: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +60,25 @@ class MiningReward:
     approved_at: datetime
 
 
-def whole_values(session: Session, entry_ids: Collection[int]) -> Mapping[int, WholeEntry]:
-    """By entry; one that does not exist is left out."""
+def entries_by_id(session: Session, entry_ids: Collection[int]) -> Mapping[int, MiningEntry]:
+    """Whole; one that does not exist is left out."""
     if not entry_ids:
         return {}
-    rows = session.execute(_entries().where(MiningEntry.id.in_(entry_ids)))
-    return {row[0].id: _whole(row) for row in rows}
+    found = session.scalars(select(MiningEntry).where(MiningEntry.id.in_(entry_ids)))
+    return {entry.id: entry for entry in found}
 
 
-def waiting(session: Session, after_id: int, limit: int) -> list[WholeEntry]:
+def waiting(session: Session, after_id: int, limit: int) -> list[WaitingEntry]:
     """Entries that wait for a review, oldest first, beyond that id."""
-    query = _entries().where(MiningEntry.status == queries.PENDING, MiningEntry.id > after_id)
-    rows = session.execute(query.order_by(MiningEntry.id).limit(limit)).all()
-    gold = queries.gold_among(session, [row[0].id for row in rows])
-    return [_whole(row, is_gold=row[0].id in gold) for row in rows]
+    query = (
+        select(MiningEntry, ExchangeListing, Account.name, MiningGold.entry_id.is_not(None))
+        .join(ExchangeListing, ExchangeListing.id == MiningEntry.listing_id)
+        .join(Account, Account.id == MiningEntry.agent_id)
+        .outerjoin(MiningGold, MiningGold.entry_id == MiningEntry.id)
+        .where(MiningEntry.status == queries.PENDING, MiningEntry.id > after_id)
+    )
+    rows = session.execute(query.order_by(MiningEntry.id).limit(limit))
+    return [WaitingEntry(*row) for row in rows]
 
 
 def recent_rewards(session: Session, agent_id: int, limit: int) -> list[MiningReward]:
@@ -192,33 +174,3 @@ def simulated_without(session: Session, field_name: str) -> int:
     )
     query = select(func.count()).select_from(ExchangeListing)
     return session.scalar(query.where(ExchangeListing.is_simulated, ~known)) or 0
-
-
-def _entries() -> Select[MiningEntry, ExchangeListing, str]:
-    return (
-        select(MiningEntry, ExchangeListing, Account.name)
-        .join(ExchangeListing, ExchangeListing.id == MiningEntry.listing_id)
-        .join(Account, Account.id == MiningEntry.agent_id)
-    )
-
-
-def _whole(row: Row[MiningEntry, ExchangeListing, str], *, is_gold: bool = False) -> WholeEntry:
-    entry, listing, name = row
-    return WholeEntry(
-        entry_id=entry.id,
-        submission_id=entry.submission_id,
-        token_id=listing.token_id,
-        exchange=listing.exchange,
-        base=listing.base,
-        quote=listing.quote,
-        field_name=entry.field_name,
-        value=entry.value,
-        chain=entry.chain,
-        evidence_url=entry.evidence_url,
-        submitter_id=entry.agent_id,
-        submitter_name=name,
-        status=EntryStatus(entry.status),
-        task_id=entry.task_id,
-        submitted_at=entry.submitted_at,
-        is_gold=is_gold,
-    )

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from core.alerts.queries import add_hl_key_lost, withdraw_hl_key_lost
+from core.alerts.queries import HL_KEY_LOST, add_hl_key_lost, withdraw_of_mandates
 from core.db.engine import WriteSession
 from core.perps import queries as legs
 from core.perps.queries import Leg
@@ -29,6 +29,6 @@ def _tell(session: WriteSession, leg: Leg, after: LegState, now: datetime) -> No
     if after.last_reason is leg.state.last_reason or after.last_reason is Degraded.UNREADABLE:
         return
     mandate = of_mandate(session, leg.mandate_id)
-    withdraw_hl_key_lost(session, mandate.owner_id, mandate.public_id, now)
+    withdraw_of_mandates(session, HL_KEY_LOST, [(mandate.owner_id, mandate.public_id)], now)
     if after.last_reason is Degraded.KEY_LOST:
         add_hl_key_lost(session, mandate.owner_id, mandate.public_id, leg.parties, now)

@@ -33,23 +33,13 @@ class NewRelease:
     tenths: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """The one that stands, whoever made it."""
-
-    released_by: int
-    kind: ReleaseKind | None
-    tenths: int
-    released_at: datetime
-
-
 def release(
     session: WriteSession,
     new: NewRelease,
     bounds: ReleaseBounds,
     limits: PayoutLimits,
     now: datetime,
-) -> Release:
+) -> RoomRelease:
     """The release that stands: this one, or the one that was made before it.
 
     Errors: ReleasesUsedUpError, after which the transaction is rolled back.
@@ -66,13 +56,7 @@ def release(
         _count(session, new, bounds, now)
         _pay(session, new, limits, now)
     # a statement of its own: it sees the row that another transaction wrote meanwhile
-    row = session.get_one(RoomRelease, new.message_id)
-    return Release(
-        released_by=row.released_by,
-        kind=None if row.kind is None else ReleaseKind(row.kind),
-        tenths=row.tenths,
-        released_at=row.released_at,
-    )
+    return session.get_one(RoomRelease, new.message_id)
 
 
 def _count(session: WriteSession, new: NewRelease, bounds: ReleaseBounds, now: datetime) -> None:

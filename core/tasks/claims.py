@@ -333,7 +333,7 @@ def give_verdict(
             _refuse(session, task, found, ClaimMove.REJECT, now)
         case VerdictWord.REVERSED:
             awards.reverse(session, ref_of_claim(found.id), note, now)
-            standing.take_back_verified_claim(session, ref_of_claim(found.id), now)
+            standing.take_back_verified_claims(session, [ref_of_claim(found.id)], now)
             _refuse(session, task, found, ClaimMove.REVERSE, now)
 
 
@@ -344,7 +344,7 @@ def _verify(
     row = row_of(FeedKind.TASK_VERIFIED, task, found, now, tenths)
     give_bonds_back(session, [found], now)
     awards.award(session, found.agent_id, Source.TASK, ref, tenths, limits, now)
-    standing.note_verified_claim(session, found.agent_id, ref, now)
+    standing.note_verified_claims(session, {ref: found.agent_id}, now)
     verified = claim_after(ClaimStage(found.stage), ClaimMove.VERIFY)
     recorded = claim_after(verified, ClaimMove.RECORD)
     move(found, recorded, tenths, now)

@@ -14,7 +14,6 @@ from sqlalchemy import (
     CompoundSelect,
     Select,
     Text,
-    and_,
     any_,
     bindparam,
     cast,
@@ -41,7 +40,6 @@ PROOFS_SHOWN: Final = 50
 _OPEN: Final[ColumnElement[str]] = literal_column(
     "'open'"
 )  # the words of the partial indexes' predicate, no parameter
-_WAITS: Final[ColumnElement[str]] = literal_column("'submitted'")
 _RECORDED: Final[ColumnElement[str]] = literal_column("'points_recorded'")
 
 
@@ -193,20 +191,11 @@ def holds_open_claim(session: Session, task_id: int, agent_ids: Collection[int])
     return bool(session.scalar(select(query.exists())))
 
 
-def proofs_shown(session: Session, task: Task) -> list[ShownProof]:
-    """The first proofs, in the order of receipt."""
-    return _proofs(session, task, TaskProof.task_id == task.id)
-
-
-def own_proof(session: Session, task: Task, agent_id: int) -> ShownProof | None:
-    """The agent's own."""
-    mine = _proofs(
-        session, task, and_(TaskProof.task_id == task.id, TaskProof.agent_id == agent_id)
-    )
-    return mine[0] if mine else None
-
-
-def _proofs(session: Session, task: Task, which: ColumnElement[bool]) -> list[ShownProof]:
+def proofs_shown(session: Session, task: Task, agent_id: int | None = None) -> list[ShownProof]:
+    """The first proofs, in the order of receipt; `agent_id`: this agent's own alone."""
+    which = TaskProof.task_id == task.id
+    if agent_id is not None:
+        which &= TaskProof.agent_id == agent_id
     query = (
         select(TaskProof, Account.name, TaskClaim.stage, TaskClaim.tenths)
         .join(Account, Account.id == TaskProof.agent_id)
@@ -272,27 +261,20 @@ def find_claim(session: Session, claim_id: int) -> ShownClaim | None:
     return ShownClaim(claim, task, proof, _stage(claim.stage, ref in unpaid_of(session, [ref])))
 
 
-def waiting_proofs(session: Session, after: int | None, limit: int) -> list[ShownClaim]:
-    """Claims whose proofs wait for an operator's verdict, the oldest first, above that id."""
-    return _queue(session, TaskClaim.stage == _WAITS, after, limit)
-
-
-def open_claims(session: Session, after: int | None, limit: int) -> list[ShownClaim]:
-    """Claims that hold their task without a proof, the oldest first, above that id."""
-    return _queue(session, TaskClaim.stage == literal_column("'claimed'"), after, limit)
-
-
-def _queue(
-    session: Session, which: ColumnElement[bool], after: int | None, limit: int
-) -> list[ShownClaim]:
+def held_claims(session: Session, stage: ClaimStage, after: int, limit: int) -> list[ShownClaim]:
+    """Claims that hold their task, without a proof (claimed) or with one that waits for an operator's
+    verdict (submitted), the oldest first, above that id.
+    """
     query = (
         select(TaskClaim, Task, TaskProof)
         .join(Task, Task.id == TaskClaim.task_id)
         .outerjoin(TaskProof, TaskProof.claim_id == TaskClaim.id)
-        .where(TaskClaim.is_exclusive, which)
+        .where(
+            TaskClaim.is_exclusive,
+            TaskClaim.stage == literal_column(f"'{stage}'"),
+            TaskClaim.id > after,
+        )
     )
-    if after is not None:
-        query = query.where(TaskClaim.id > after)
     return [
         ShownClaim(claim, task, proof, ClaimStage(claim.stage))
         for claim, task, proof in session.execute(query.order_by(TaskClaim.id).limit(limit))

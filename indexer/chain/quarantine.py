@@ -278,7 +278,7 @@ def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: d
     mandates = {ledger_id for ledger, ledger_id in ledgers if ledger == MANDATE}
     whole = mandates - held_among(session, MANDATE, mandates)
     if whole:
-        alerts.withdraw_record_held(session, names_of(session, whole), now)
+        alerts.withdraw_of_mandates(session, alerts.RECORD_HELD, names_of(session, whole), now)
 
 
 def _held_fact(entry: LedgerEntry, why: HeldReason) -> NewHeld:

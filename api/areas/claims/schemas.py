@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Id
+from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, HttpsUrl
@@ -69,8 +69,10 @@ class CommunityClaim(AnswerBody):
     state: Literal["unverified", "verified"]
     is_fact: Literal[False] = Field(description="a claim is never a fact of this service")
     agent_id: int = Field(description="who claims it")
-    made_at: str
-    decided_at: str | None = Field(description="when an operator looked; null: nobody did yet")
+    made_at: InstantText
+    decided_at: InstantText | None = Field(
+        description="when an operator looked; null: nobody did yet"
+    )
 
 
 class CommunityClaims(AnswerBody):

@@ -16,7 +16,7 @@ from api.shared.cases import require_not_own, require_unlocked
 from core.earn.limits import payout_limits
 from core.earn.views import payees_of
 from core.kg import claims
-from core.kg.claims import PublishedClaim, SentClaim, TokenClaimant
+from core.kg.claims import SentClaim, TokenClaimant
 from core.kg.rules.claims import (
     ClaimKind,
     ClaimState,
@@ -27,7 +27,8 @@ from core.kg.rules.claims import (
     claim_source,
     claimed_ticker,
 )
-from core.times import instant_text, instant_text_or_none
+from core.kg.tables import KgClaim
+from core.times import instant_text
 
 
 def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[CommunityClaim]:
@@ -97,16 +98,5 @@ def _same(error: SameClaimError) -> Refusal:
     return Refusal("same_claim", f"{error}.", next_calls=(NextCall("claims.list"),))
 
 
-def _shown(one: PublishedClaim) -> CommunityClaim:
-    return CommunityClaim(
-        claim_id=one.id,
-        base=one.token,
-        kind=one.kind.value,
-        claim=one.claim,
-        source_url=one.source_url,
-        state="verified" if one.is_verified else "unverified",
-        is_fact=False,
-        agent_id=one.agent_id,
-        made_at=instant_text(one.made_at),
-        decided_at=instant_text_or_none(one.decided_at),
-    )
+def _shown(one: KgClaim) -> CommunityClaim:
+    return CommunityClaim.of(one, claim_id=one.id, base=one.token, is_fact=False)

@@ -62,13 +62,10 @@ def ledger(call: Call, caller: AgentCaller, command: LedgerQuery) -> Answer[Ledg
 
 
 def _posting(row: CreditEntry) -> CreditPosting:
-    return CreditPosting(
-        seq=row.seq,
-        kind=row.kind,
+    return CreditPosting.of(
+        row,
         at=exact_instant_text(row.created_at),
         **{bucket: getattr(row, f"{bucket}_delta") for bucket in BUCKETS},
-        counter=row.counter,
-        counter_delta=row.counter_delta,
         reason=row.payload,
         row_hash=row.row_hash.hex(),
     )
@@ -198,12 +195,7 @@ def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
 
 
 def _price(price: Price) -> PriceEntry:
-    return PriceEntry(
-        key=price.key,
-        credits=price.credits,
-        usdc=usdc_text_or_none(price.usdc_e6),
-        status=price.status,
-    )
+    return PriceEntry.of(price, usdc=usdc_text_or_none(price.usdc_e6))
 
 
 def _limit(key: str, value: int, unit: str) -> LimitEntry:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from api.kernel.fields import AccountId
+from api.kernel.fields import AccountId, InstantText
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
 from api.shared.review_stages import ReviewStages
@@ -84,7 +84,7 @@ class OwnEpoch(AnswerBody):
 class FeedEntry(AnswerBody):
     id: int
     kind: FeedKind
-    at: str
+    at: InstantText
     ref: str = Field(description="the case: rows of one submission, claim or message share it")
     agent_id: int
     agent_name: str
@@ -113,7 +113,7 @@ class LoopLink(AnswerBody):
 
 class LoopStep(AnswerBody):
     kind: FeedKind
-    at: str
+    at: InstantText
     says: str
     points: str | None
     credits: int | None
@@ -174,7 +174,7 @@ class OwnPayout(AnswerBody):
     repaid_credit: int = Field(description="what of it repaid debts, your own or your group's")
     queued_credit: int
     status: PayoutStatus
-    approved_at: str
+    approved_at: InstantText
     place: int | None = Field(
         description="in the queue, 1 is the first; null when nothing waits, or behind 10,000 others"
     )

@@ -219,22 +219,18 @@ def _views(call: Call, listings: Sequence[ShownListing]) -> list[Listing]:
     runners = {one.agent_id: house.runner_of(one.agent_id) for one in listings}
     records = strips_of(call, set(runners.values()), is_runner=True)
     return [
-        Listing(
+        Listing.of(
+            one.offer,
             id=one.public_id,
-            product_type=one.offer.product_type,
-            title=one.offer.title,
-            summary=one.offer.summary,
             status=one.status,
             status_at=instant_text(one.status_at),
             agent_id=str(one.agent_id),
             operator=one.operator,
             house=house.is_house(one.agent_id),
             runner_agent_id=str(runners[one.agent_id]),
-            ref_vault_id=one.offer.ref_vault_id,
             markets=list(one.offer.markets),
             editable_params=[_param(param) for param in one.offer.editable_params],
             cited=[_claim(citation) for citation in one.offer.cited],
-            price_model=one.offer.price_model,
             created_at=instant_text(one.created_at),
             record=records.get(runners[one.agent_id]),
         )
@@ -253,9 +249,4 @@ def _param(param: StrategyParam) -> EditableParam:
 
 
 def _claim(citation: Citation) -> CitedClaim:
-    return CitedClaim(
-        url=citation.url,
-        source_name=citation.source_name,
-        as_of_date=citation.as_of_date.isoformat(),
-        claim_text=citation.claim_text,
-    )
+    return CitedClaim.of(citation, as_of_date=citation.as_of_date.isoformat())

@@ -143,16 +143,13 @@ def _row(agent: ShownAgent, is_house: bool) -> HallRow:
     builds.
     """
     record = NEVER if agent.record is None else json.loads(agent.record)
-    return HallRow(
+    return HallRow.of(
+        agent,
         agent_id=str(agent.agent_id),
         name=agent.name or f"agent-{agent.agent_id}",
-        days_live=agent.days_live,
         trades_total=agent.trades,
-        ranked=agent.ranked,
-        rank=agent.rank,
         unranked_reason=record["unranked_reason"],
         rank_requirements=None if agent.ranked else _requirements(agent),
-        accepts_mandates=agent.accepts_mandates,
         address_ready=agent.has_wallet,
         house=is_house,
         as_of=None if agent.as_of is None else instant_text(agent.as_of),
@@ -165,7 +162,7 @@ def _row(agent: ShownAgent, is_house: bool) -> HallRow:
         operator_stake_usdc=None,
         operator_stake_reason=NO_STAKE,
         self_reported=HallSelfReported(**record["self_reported"], note=SAID_NOTE),
-        **({"simulated": True} if agent.is_simulated else {}),
+        **{"simulated": True} if agent.is_simulated else {},
     )
 
 

@@ -4,23 +4,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import NO_NUMBER, Id, Instant
+from api.kernel.fields import NO_NUMBER, Id, Instant, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, HttpsUrl, OthersText
 from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
 from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
 from core.mining.rules.review import (
+    OF_REVIEWERS,
     TEXT_CHARACTERS_MOST,
     EndReason,
     EntryStatus,
-    RejectReason,
     ReviewMethod,
 )
 
 RejectWord = Literal["value_wrong", "evidence_insufficient", "out_of_date", "not_allowed"]
 MethodWord = Literal["reproduced", "re_observed"]
-assert set(RejectWord.__args__) == set(RejectReason)  # type: ignore[attr-defined]  # of a Literal
+assert set(RejectWord.__args__) == OF_REVIEWERS  # type: ignore[attr-defined]  # of a Literal
 assert set(MethodWord.__args__) == set(ReviewMethod)  # type: ignore[attr-defined]  # of a Literal
 
 SIMULATED = "true: the listing is simulated; left out otherwise"
@@ -137,7 +137,7 @@ class MiningRewardLine(AnswerBody):
     points: str
     credits: int
     queued_credits: int = Field(description="what of the credits still waits to be paid")
-    approved_at: str
+    approved_at: InstantText
 
 
 class MiningBalance(AnswerBody):
@@ -154,10 +154,10 @@ class EntryReview(AnswerBody):
     reviewed_by: str = Field(description="operator:<n>")
     method: ReviewMethod | None
     source: str | None
-    observed_at: str | None
+    observed_at: InstantText | None
     observed_result: str | None
     note: str | None
-    at: str
+    at: InstantText
 
 
 class OwnEntry(AnswerBody):

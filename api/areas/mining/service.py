@@ -32,6 +32,7 @@ from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
+from api.shared.board_row import simulated
 from api.shared.cases import require_unlocked
 from core.credits.ledger import writer as credit_ledger
 from core.earn.limits import payout_limits
@@ -52,7 +53,6 @@ from core.mining.rules.review import (
     MiningReviewer,
     OpenEntriesUsedUpError,
     OwnWorkError,
-    RejectReason,
     ReviewMethod,
     ReviewRecord,
     SubmissionsUsedUpError,
@@ -61,7 +61,7 @@ from core.mining.rules.review import (
 )
 from core.mining.submissions import SubmissionBounds, Submitter
 from core.mining.tables import MiningEntry, MiningReview, MiningSubmission
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 REWARDS_SHOWN: Final = 50
 
@@ -97,7 +97,7 @@ def fields(call: ReadCall, caller: Nobody, command: FieldsOfListing) -> Answer[M
                 )
                 for group in FieldGroup
             ],
-            **_simulated(listing.is_simulated),
+            **simulated(listing.is_simulated),
         )
     )
 
@@ -116,22 +116,12 @@ def _field(field: MinableField, value: str | None, pending: bool) -> ListedField
 def landscape(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Landscape]:
     figures = views.landscape(call.db, call.now)
     return Answer(
-        Landscape(
+        Landscape.of(
+            figures,
             percent_filled=percent_text(figures.filled, figures.slots),
-            slots=figures.slots,
-            filled=figures.filled,
-            listings=figures.listings,
-            simulated_listings=figures.simulated_listings,
-            tokens=figures.tokens,
-            tokens_zero_facts=figures.tokens_zero_facts,
-            facts_24h=figures.facts_24h,
             groups=[
-                LandscapeGroup(
-                    key=one.group,
-                    slots=one.slots,
-                    filled=one.filled,
-                    percent_filled=percent_text(one.filled, one.slots),
-                    facts_24h=one.facts_24h,
+                LandscapeGroup.of(
+                    one, key=one.group, percent_filled=percent_text(one.filled, one.slots)
                 )
                 for one in figures.groups
             ],
@@ -189,16 +179,8 @@ def submit(
         AcceptedDiscovery(
             submission_id=made.submission_id,
             room_id=made.room_id,
-            entries=[
-                AcceptedEntry(
-                    entry_id=one.entry_id,
-                    field_name=one.field_name,
-                    status=one.status,
-                    task_id=one.task_id,
-                )
-                for one in made.entries
-            ],
-            **_simulated(listing.is_simulated),
+            entries=[AcceptedEntry.of(one) for one in made.entries],
+            **simulated(listing.is_simulated),
         )
     )
 
@@ -212,17 +194,7 @@ def balance(call: ReadCall, caller: AgentCaller, command: NoInput) -> Answer[Min
             earned=held.earned,
             owed=held.owed,
             recent_rewards=[
-                MiningRewardLine(
-                    submission_id=one.submission_id,
-                    entry_id=one.entry_id,
-                    token_id=one.token_id,
-                    field_name=one.field_name,
-                    points=points_text(one.tenths),
-                    credits=one.credits,
-                    queued_credits=one.queued_credits,
-                    approved_at=instant_text(one.approved_at),
-                )
-                for one in rewards
+                MiningRewardLine.of(one, points=points_text(one.tenths)) for one in rewards
             ],
         )
     )
@@ -252,7 +224,7 @@ def _own(call: Call, shown: Sequence[MiningSubmission]) -> list[OwnSubmission]:
             status=submission_status([EntryStatus(entry.status) for entry in entries[one.id]]),
             submitted_at=instant_text(one.submitted_at),
             entries=[_entry(entry, latest.get(entry.id)) for entry in entries[one.id]],
-            **_simulated(of[one.listing_id].is_simulated),
+            **simulated(of[one.listing_id].is_simulated),
         )
         for one in shown
     ]
@@ -260,31 +232,13 @@ def _own(call: Call, shown: Sequence[MiningSubmission]) -> list[OwnSubmission]:
 
 def _entry(entry: MiningEntry, review: MiningReview | None) -> OwnEntry:
     tenths = FIELDS[entry.field_name].tenths
-    return OwnEntry(
+    return OwnEntry.of(
+        entry,
         entry_id=entry.id,
-        field_name=entry.field_name,
         field_value=entry.value,
-        chain=entry.chain,
-        evidence_url=entry.evidence_url,
-        status=entry.status,
-        reason_code=entry.reason_code,
         points=points_text(tenths),
         credit_on_approval=credits_of(tenths),
-        task_id=entry.task_id,
-        review=None if review is None else _review(review),
-    )
-
-
-def _review(review: MiningReview) -> EntryReview:
-    return EntryReview(
-        verdict=review.verdict,
-        reviewed_by=review.operator,
-        method=review.method,
-        source=review.source,
-        observed_at=instant_text_or_none(review.observed_at),
-        observed_result=review.observed_result,
-        note=review.note,
-        at=instant_text(review.at),
+        review=None if review is None else EntryReview.of(review, reviewed_by=review.operator),
     )
 
 
@@ -304,13 +258,10 @@ def approve(
     with _decided():
         made = reviews.approve(call.db, entry.id, record, reviewer, limits, call.now)
     return Answer(
-        ApprovedEntry(
+        ApprovedEntry.of(
+            made.awarded,
             **_reviewed(command.id, entry, reviewer),
             points=points_text(made.tenths),
-            credits=made.awarded.credits,
-            repaid_credits=made.awarded.repaid_credits,
-            paid_credits=made.awarded.paid_credits,
-            queued_credits=made.awarded.queued_credits,
             superseded=list(made.superseded),
         )
     )
@@ -320,7 +271,7 @@ def reject(call: WriteCall, caller: OperatorCaller, command: RejectEntry) -> Ans
     """Errors: InvalidParameterError; Refusal not_found, wrong_status, conflict_of_interest."""
     entry = _named_entry(call, command.id, command.entry_id)
     reviewer = _reviewer(call, caller)
-    reason, limits = RejectReason(command.reason_code), payout_limits(call.deps.limits)
+    reason, limits = EndReason(command.reason_code), payout_limits(call.deps.limits)
     with _decided():
         reviews.reject(call.db, entry.id, reason, command.note, reviewer, limits, call.now)
     return Answer(ReviewedEntry(**_reviewed(command.id, entry, reviewer)))
@@ -393,7 +344,3 @@ def _listing(call: Call, exchange: str, symbol: Symbol) -> ExchangeListing:
         detail = f"symbol: the service has no listing {named}; name one that it returned."
         raise Refusal("not_found", detail, next_calls=("mining.landscape",))
     return found
-
-
-def _simulated(is_simulated: bool) -> dict[str, Any]:
-    return {"simulated": True} if is_simulated else {}

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, KeySignature, above_0
+from api.kernel.fields import WHOLE, InstantText, KeySignature, above_0
 from api.kernel.operation import AnswerBody, Command
 from core.perps.rules.operator_orders import (
     E8_PATTERN,
@@ -76,7 +76,7 @@ class OperatorOrderShown(AnswerBody):
     reduce_only: bool
     largest_fill_usdc: str
     prepared_at: str
-    expires_at: str
+    expires_at: InstantText
     avg_px: str | None
     filled_size: str | None
     oid: int | None

@@ -383,10 +383,10 @@ def _disproved(held: PreparedOrder, error: OutcomeDisprovedError) -> Refusal:
 def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
     order = held.order
     is_sure = held.state is OrderState.REJECTED and held.counted.is_settled
-    return OperatorOrderShown(
+    return OperatorOrderShown.of(
+        held,
         confirm_id=held.cloid,
         status=held.state,
-        account=held.account,
         coin=order.coin,
         side=order.side,
         type=held.kind,
@@ -395,12 +395,8 @@ def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
         reduce_only=order.reduce_only,
         largest_fill_usdc=usdc_text(held.largest_usdc_e6),
         prepared_at=instant_text(held.placed_at),
-        expires_at=instant_text(held.expires_at),
         avg_px=None if held.avg_px_e8 is None else e8_text(held.avg_px_e8),
         filled_size=None if held.total_sz_e8 is None else e8_text(held.total_sz_e8),
-        oid=held.oid,
-        venue_words=held.venue_words,
-        reported=held.reported,
         signal_id=held.signal_seq,
         source=desk.venue.source,
         note=SURELY_REJECTED if is_sure else NOTES[held.state],

@@ -11,7 +11,7 @@ from api.areas.perps.schemas import BindLeg, LegAnswer, LegPath, LegView
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, Refusal, WriteCall
 from api.kernel.refusals import feature_off
-from core.alerts.queries import withdraw_hl_key_lost
+from core.alerts.queries import HL_KEY_LOST, withdraw_of_mandates
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.lifecycle import MarketMode, Status
@@ -96,7 +96,7 @@ def unbind(call: WriteCall, caller: OwnerCaller, command: LegPath) -> Answer[Leg
             "The mandate has no live leg; there is nothing to unbind.",
             next_calls=("perps.leg",),
         )
-    withdraw_hl_key_lost(call.db, caller.account_id, mandate.public_id, call.now)
+    withdraw_of_mandates(call.db, HL_KEY_LOST, [(caller.account_id, mandate.public_id)], call.now)
     note = leg_note(UNBOUND, leg.id, leg.parties, call.now)
     mandate_ledger.append(call.db, mandate.id, note, call.now)
     return Answer(_shown(terms, mandate, leg))

@@ -23,10 +23,10 @@ from core.fund.rules.frozen import leverage_text
 from core.kg import claims
 from core.listings.rules import Symbol
 from core.mining import views as mining
-from core.mining.views import WholeEntry
+from core.mining.views import WaitingEntry
 from core.money import usdc_text, usdc_text_or_none
 from core.tasks import views as tasks
-from core.tasks.rules import tenths_on_approval
+from core.tasks.rules import ClaimStage, tenths_on_approval
 from core.tasks.views import ShownClaim
 from core.times import instant_text, instant_text_or_none
 
@@ -43,42 +43,38 @@ def waiting(call: ReadCall, caller: OperatorCaller, command: QueueQuery) -> Answ
 
 def _submissions(call: Call, after: int, limit: int) -> list[QueueItem]:
     found = mining.waiting(call.db, after, limit)
-    proofs = tasks.proofs_of(call.db, [one.entry_id for one in found])
+    proofs = tasks.proofs_of(call.db, [one.entry.id for one in found])
     return [
         QueueItem(
-            id=one.entry_id,
-            at=instant_text(one.submitted_at),
-            submission=_submission(one, proofs[one.entry_id]),
+            id=one.entry.id,
+            at=instant_text(one.entry.submitted_at),
+            submission=_submission(one, proofs[one.entry.id]),
         )
         for one in found
     ]
 
 
-def _submission(one: WholeEntry, proofs: int) -> QueuedSubmission:
-    return QueuedSubmission(
-        submission_id=one.submission_id,
-        entry_id=one.entry_id,
-        token_id=one.token_id,
-        exchange=one.exchange,
-        symbol=Symbol(one.base, one.quote).in_body,
-        field_name=one.field_name,
-        field_value=one.value,
-        chain=one.chain,
-        evidence_url=one.evidence_url,
-        submitter_id=one.submitter_id,
-        submitter=one.submitter_name,
-        task_id=one.task_id,
+def _submission(one: WaitingEntry, proofs: int) -> QueuedSubmission:
+    return QueuedSubmission.of(
+        one.entry,
+        entry_id=one.entry.id,
+        token_id=one.listing.token_id,
+        exchange=one.listing.exchange,
+        symbol=Symbol(one.listing.base, one.listing.quote).in_body,
+        field_value=one.entry.value,
+        submitter_id=one.entry.agent_id,
+        submitter=one.submitter,
         proofs=proofs,
         gold=one.is_gold,
     )
 
 
 def _proofs(call: Call, after: int, limit: int) -> list[QueueItem]:
-    return _claims(tasks.waiting_proofs(call.db, after, limit))
+    return _claims(tasks.held_claims(call.db, ClaimStage.SUBMITTED, after, limit))
 
 
 def _open_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
-    return _claims(tasks.open_claims(call.db, after, limit))
+    return _claims(tasks.held_claims(call.db, ClaimStage.CLAIMED, after, limit))
 
 
 def _claims(found: Sequence[ShownClaim]) -> list[QueueItem]:
@@ -94,12 +90,10 @@ def _claims(found: Sequence[ShownClaim]) -> list[QueueItem]:
 
 def _claim(one: ShownClaim) -> QueuedClaim:
     claim, task, proof = one.claim, one.task, one.proof
-    return QueuedClaim(
+    return QueuedClaim.of(
+        task,
         claim_id=claim.id,
         task_id=task.id,
-        category=task.category,
-        title=task.title,
-        subject=task.subject,
         agent_id=claim.agent_id,
         points=points_text(tenths_on_approval(task.category, task.tenths)),
         claimed_at=instant_text(claim.claimed_at),
@@ -115,14 +109,7 @@ def _token_claims(call: Call, after: int, limit: int) -> list[QueueItem]:
         QueueItem(
             id=one.id,
             at=instant_text(one.made_at),
-            kg_claim=QueuedTokenClaim(
-                claim_id=one.id,
-                base=one.token,
-                kind=one.kind,
-                claim=one.claim,
-                source_url=one.source_url,
-                agent_id=one.agent_id,
-            ),
+            kg_claim=QueuedTokenClaim.of(one, claim_id=one.id, base=one.token),
         )
         for one in claims.waiting(call.db, after, limit)
     ]
@@ -146,19 +133,14 @@ def _applications(call: Call, after: int, limit: int) -> list[QueueItem]:
         QueueItem(
             id=one.id,
             at=instant_text(one.submitted_at),
-            application=QueuedApplication(
+            application=QueuedApplication.of(
+                one,
                 application_id=one.id,
-                index_id=one.index_id,
-                fund_type=one.fund_type,
-                plan_text=one.plan_text,
                 filter_categories=one.categories,
                 rebalance_cadence=one.cadence,
                 leverage=leverage_text(one.leverage_e2),
-                fee_bps=one.fee_bps,
                 tvl_cap_usd=usdc_text(one.tvl_cap_usdc_e6),
-                bond_currency=one.bond_currency,
                 bond_usd=usdc_text_or_none(one.bond_usdc_e6),
-                bond_credits=one.bond_credits,
             ),
         )
         for one in applications.waiting(call.db, after, limit)

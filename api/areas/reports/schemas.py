@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Id
+from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.shared.pairs import ExchangeId, SymbolInBody
@@ -40,8 +40,8 @@ class ReportEntry(AnswerBody):
     lang: Language
     state: ReportState
     failure: ReportFailure | None = Field(description="why there is no PDF; null: it did not fail")
-    bucket: str = Field(description="the two hours that it is of, their begin")
-    requested_at: str
+    bucket: InstantText = Field(description="the two hours that it is of, their begin")
+    requested_at: InstantText
     ready_at: str | None
     grade: str | None
     score: int | None = Field(description="0 to 100; null: unknown, as in the figures beside it")

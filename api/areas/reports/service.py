@@ -136,21 +136,12 @@ def _not_there(call: Call, report: StoredReport, listing: ExchangeListing) -> Re
 def _entry(report: StoredReport, listing: ExchangeListing) -> ReportEntry:
     is_ready = report.state == ReportState.READY.value
     is_simulated = listing.is_simulated if report.is_simulated is None else report.is_simulated
-    return ReportEntry(
+    return ReportEntry.of(
+        report,
         report_id=report.id,
         exchange=listing.exchange,
         symbol=Symbol(listing.base, listing.quote).in_body,
-        version=report.version,
-        lang=report.lang,
-        state=report.state,
-        failure=report.failure,
-        bucket=instant_text(report.bucket),
-        requested_at=instant_text(report.requested_at),
         ready_at=instant_text(report.state_at) if is_ready else None,
-        grade=report.grade,
-        score=report.score,
-        probability=report.probability,
-        coverage=report.coverage,
         sha256=None if report.sha256 is None else report.sha256.hex(),
-        **({"simulated": True} if is_simulated else {}),
+        **{"simulated": True} if is_simulated else {},
     )

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import WHOLE, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.shared.board_row import Figure
 from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
@@ -91,8 +91,8 @@ class Microburst(AnswerBody):
     """A minute at 1 Hz after something unusual."""
 
     trigger: str
-    began_at: str
-    ended_at: str
+    began_at: InstantText
+    ended_at: InstantText
     samples: int
     max_move_bps: Figure
     max_spread_bps: Figure

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Id
+from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, OthersText
@@ -47,8 +47,8 @@ class HiveRoom(AnswerBody):
     id: int
     token_id: str
     messages: int = Field(description="posts and summaries")
-    last_message_at: str | None
-    opened_at: str
+    last_message_at: InstantText | None
+    opened_at: InstantText
 
 
 class HiveRooms(AnswerBody):
@@ -75,9 +75,9 @@ class HiveMessage(AnswerBody):
     first_reply: bool = Field(
         description="of the replies to a message the first by another person than its author"
     )
-    posted_at: str
+    posted_at: InstantText
     released: bool
-    released_at: str | None
+    released_at: InstantText | None
     released_by: MessageAuthor | None
 
 

@@ -32,7 +32,7 @@ from core.earn.standing import has_contribution, has_standing
 from core.earn.views import payees_of
 from core.rooms import bonds, posts, queries, releases, views
 from core.rooms.posts import ENTRY_FEE, NewPost
-from core.rooms.releases import NewRelease, Release
+from core.rooms.releases import NewRelease
 from core.rooms.rules import (
     BOND_KEPT,
     MessageKind,
@@ -43,9 +43,10 @@ from core.rooms.rules import (
     free_again_at,
     release_tenths,
 )
-from core.rooms.views import ShownMessage, ShownRoom
+from core.rooms.tables import Room, RoomMessage, RoomRelease
+from core.rooms.views import ShownMessage
 from core.safety import queries as safety
-from core.times import instant_text, instant_text_or_none, whole_second
+from core.times import instant_text, whole_second
 
 # Read
 
@@ -53,7 +54,7 @@ from core.times import instant_text, instant_text_or_none, whole_second
 def rooms(call: ReadCall, caller: Nobody, command: RoomsQuery) -> Answer[HiveRooms]:
     page = page_of(call, "rooms.list", command)
     found = views.rooms_before(call.db, page.before, page.limit + 1)
-    shown, next_cursor = page.cut(found, lambda room: room.place)
+    shown, next_cursor = page.cut(found, lambda room: room.last_message_id or 0)
     return Answer(HiveRooms(rooms=[_room(one) for one in shown], next_cursor=next_cursor))
 
 
@@ -62,7 +63,7 @@ def read(call: ReadCall, caller: Nobody, command: RoomQuery) -> Answer[HiveRoomP
     room = _found_room(call, command.id)
     page = page_of(call, "rooms.read", command)
     found = views.messages_before(call.db, room.id, page.before, page.limit + 1)
-    shown, next_cursor = page.cut(found, lambda message: message.seq)
+    shown, next_cursor = page.cut(found, lambda one: one.message.seq)
     messages = [_message(one) for one in shown]
     return Answer(HiveRoomPage(room=_room(room), messages=messages, next_cursor=next_cursor))
 
@@ -114,16 +115,16 @@ def post(call: WriteCall, caller: AgentCaller, command: PostMessage) -> Answer[P
     return Answer(shown, status=201)
 
 
-def _replied_to(call: WriteCall, command: PostMessage) -> ShownMessage:
+def _replied_to(call: WriteCall, command: PostMessage) -> RoomMessage:
     assert command.reply_to is not None
-    message = views.find_message(call.db, command.reply_to)
-    if message is None or message.room_id != command.id:
+    found = views.find_message(call.db, command.reply_to)
+    if found is None or found.message.room_id != command.id:
         raise Refusal(
             "not_found",
             f"reply_to: this room has no message {command.reply_to}.",
             next_calls=(NextCall("rooms.read", {"id": str(command.id)}),),
         )
-    return message
+    return found.message
 
 
 def _require_rate(call: WriteCall, caller: AgentCaller, *, has_standing: bool) -> None:
@@ -194,8 +195,8 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
     """Errors: Refusal not_found, not_releasable, own_post, account_locked, rate_limited,
     already_released.
     """
-    message = _found_message(call, command.id)
-    if message.kind is not MessageKind.POST:
+    message = _found_message(call, command.id).message
+    if message.kind != MessageKind.POST:
         raise Refusal(
             "not_releasable",
             f"Message {message.id} is the service's summary of a submission; only posts can be "
@@ -230,7 +231,7 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
 
 
 def _new_release(
-    command: ReleasePost, message: ShownMessage, by: Payee, author: Payee
+    command: ReleasePost, message: RoomMessage, by: Payee, author: Payee
 ) -> NewRelease:
     kind = None if command.kind is None else ReleaseKind(command.kind)
     return NewRelease(
@@ -245,7 +246,7 @@ def _new_release(
     )
 
 
-def _payees(call: Call, caller: AgentCaller, message: ShownMessage) -> tuple[Payee, Payee]:
+def _payees(call: Call, caller: AgentCaller, message: RoomMessage) -> tuple[Payee, Payee]:
     """The caller, and who wrote the message."""
     funders = payout_limits(call.deps.limits).shared_funders
     found = payees_of(call.db, {caller.account_id, message.author_id}, funders)
@@ -261,7 +262,7 @@ def _are_one_person(payees: tuple[Payee, Payee]) -> bool:
 # Found and shown
 
 
-def _found_room(call: Call, room_id: int) -> ShownRoom:
+def _found_room(call: Call, room_id: int) -> Room:
     room = views.find_room(call.db, room_id)
     if room is None:
         raise Refusal("not_found", f"There is no room {room_id}.", next_calls=("rooms.list",))
@@ -275,43 +276,33 @@ def _found_message(call: Call, message_id: int) -> ShownMessage:
     return message
 
 
-def _room(room: ShownRoom) -> HiveRoom:
-    return HiveRoom(
-        id=room.id,
-        token_id=room.token_id,
-        messages=room.message_count,
-        last_message_at=instant_text_or_none(room.last_message_at),
-        opened_at=instant_text(room.opened_at),
-    )
+def _room(room: Room) -> HiveRoom:
+    return HiveRoom.of(room, messages=room.message_count)
 
 
-def _message(message: ShownMessage) -> HiveMessage:
-    made = message.release
-    return HiveMessage(
-        id=message.id,
-        room_id=message.room_id,
-        kind=message.kind.value,
-        author=MessageAuthor(user_id=message.author_id, name=message.author),
-        text=message.text,
-        reply_to=message.reply_to,
+def _message(shown: ShownMessage) -> HiveMessage:
+    message, made = shown.message, shown.release
+    return HiveMessage.of(
+        message,
+        author=MessageAuthor(user_id=message.author_id, name=shown.author),
         first_reply=message.is_first_reply,
-        posted_at=instant_text(message.created_at),
+        posted_at=message.created_at,
         released=made is not None,
-        released_at=None if made is None else instant_text(made.released_at),
+        released_at=None if made is None else made.released_at,
         released_by=None
         if made is None
-        else MessageAuthor(user_id=made.released_by, name=made.name),
+        else MessageAuthor(user_id=made.released_by, name=shown.releaser or ""),
     )
 
 
-def _released(caller: AgentCaller, message: ShownMessage, made: Release) -> ReleasedPost:
+def _released(caller: AgentCaller, message: RoomMessage, made: RoomRelease) -> ReleasedPost:
     return ReleasedPost(
         message_id=message.id,
         room_id=message.room_id,
         released=True,
         released_at=instant_text(made.released_at),
         released_by=MessageAuthor(user_id=caller.account_id, name=caller.name),
-        kind=None if made.kind is None else made.kind.value,
+        kind=made.kind,
         points=points_text(made.tenths),
         credits=credits_of(made.tenths),
     )

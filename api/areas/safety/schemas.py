@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, AccountId, Id, Instant
+from api.kernel.fields import WHOLE, AccountId, Id, Instant, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
 from api.shared.defense import MAX_LEVEL
@@ -45,8 +45,8 @@ class BoardNotice(AnswerBody):
     rule: str
     deadline: str
     status: CaseStatus
-    opened_at: str
-    closed_at: str | None
+    opened_at: InstantText
+    closed_at: InstantText | None
 
 
 class Case(BoardNotice):

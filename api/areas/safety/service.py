@@ -80,14 +80,12 @@ def _page(found: Sequence[tuple[int, Shown]], limit: int) -> tuple[list[Shown], 
 
 
 def _on_board(case: ViolationCase) -> BoardNotice:
-    return BoardNotice(
+    return BoardNotice.of(
+        case,
         case=case.reference,
         user_id=case.agent_id,
-        rule=case.rule,
         deadline=instant_text(case.deadline_at),
         status=_status(case),
-        opened_at=instant_text(case.opened_at),
-        closed_at=instant_text_or_none(case.closed_at),
     )
 
 
@@ -157,12 +155,13 @@ def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Ans
 
 def _keep_bond(call: WriteCall, message_id: int, case: ViolationCase) -> None:
     """Errors: InvalidParameterError."""
-    message = find_message(call.db, message_id)
-    if message is None or message.author_id != case.agent_id:
+    found = find_message(call.db, message_id)
+    if found is None or found.message.author_id != case.agent_id:
         raise InvalidParameterError(
             "message_id", f"name a post of agent {case.agent_id}, or leave it out"
         )
-    if message.bond_id is None or not bonds.name_in_case(call.db, message.bond_id, case.id):
+    bond_id = found.message.bond_id
+    if bond_id is None or not bonds.name_in_case(call.db, bond_id, case.id):
         raise InvalidParameterError(
             "message_id",
             "no bond of this post can be kept: there is none, it was returned, or another case "

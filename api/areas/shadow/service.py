@@ -76,13 +76,9 @@ def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermas
             capital_usd=_usd(sum(one.usd_e6 for one in rows)),
             unplaced_usd=None if book is None else _usd(book.unplaced_usd_e6),
             venues=[
-                PaperBand(
-                    exchange=one.exchange,
+                PaperBand.of(
+                    one,
                     usd=_usd(one.usd_e6),
-                    share=one.share,
-                    weight=one.weight,
-                    floor=one.floor,
-                    cap=one.cap,
                     status=None if one.status is None else one.status.value,
                     concentrated=one.is_concentrated,
                 )
@@ -106,12 +102,7 @@ def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermas
                 unknown=unknown,
             ),
             fx=[
-                PaperRate(
-                    exchange=one.exchange,
-                    quote=one.quote,
-                    usd_per_quote=one.usd_per_quote,
-                    at=instant_text(one.rate_at),
-                )
+                PaperRate.of(one, at=instant_text(one.rate_at))
                 for one in rows
                 if one.rate_at is not None
             ],
@@ -174,12 +165,9 @@ def _dimensions(sent: str) -> list[Dimension]:
 
 def _result(one: ShadowVenue) -> PaperVenueResult:
     n = one.settled + one.returned
-    return PaperVenueResult(
-        exchange=one.exchange,
-        settled=one.settled,
-        returned=one.returned,
+    return PaperVenueResult.of(
+        one,
         void=one.voided,
-        skipped=one.skipped,
         hit_rate=_share(one.hits, n),
         pnl_usd=_usd(one.pnl_usd_e6) if n else None,
         worst_usd=None if one.worst_usd_e6 is None else _usd(one.worst_usd_e6),

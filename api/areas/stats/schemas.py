@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Flag
+from api.kernel.fields import WHOLE, Flag, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.shared.board_row import Figure, LetterWord
@@ -40,14 +40,14 @@ class VenueCoverage(AnswerBody):
     exchange_code: str
     state: Literal["ok", "degraded", "down"]
     reason: str | None = Field(description="why it is not ok")
-    since: str
+    since: InstantText
     listings: int = Field(description="pairs that it lists now")
     books_per_minute: int
     lag_s: Figure = Field(
         description="from its time to a row that can be read; the 99th percentile"
     )
     skew_ms: int | None = Field(description="how far its clock is from ours")
-    answered_at: str | None
+    answered_at: InstantText | None
     unknowable: list[str] = Field(description="what it does not tell, so that it stays unknown")
     source: str
 
@@ -75,7 +75,7 @@ class WatchedToken(AnswerBody):
     exchanges: list[str]
     identity: str | None
     transfer: str | None
-    graded_at: str | None
+    graded_at: InstantText | None
     simulated: Literal[True] | None = None
 
 
@@ -106,9 +106,9 @@ class ArbGap(AnswerBody):
     actionable: bool = Field(description="it earns, and can be transferred")
     suspect: str | None = Field(description="why the gap is likely none")
     fx_source: str = Field(description="how quotes were turned into dollars")
-    buy_at: str = Field(description="of the book, as sell_at")
-    sell_at: str
-    observed_at: str
+    buy_at: InstantText = Field(description="of the book, as sell_at")
+    sell_at: InstantText
+    observed_at: InstantText
 
 
 class ArbSnapshotBody(AnswerBody):
@@ -123,7 +123,7 @@ class ReelChange(AnswerBody):
     gross_bps: Figure
     was_bps: Figure = Field(description="null: the gap is new")
     net_1k_bps: Figure
-    at: str
+    at: InstantText
 
 
 class ArbReel(AnswerBody):
@@ -155,7 +155,7 @@ class ArbSpread(AnswerBody):
     )
     legs: list[ArbLegBody]
     actionable: bool = Field(description="a leg with an open way is known to earn")
-    observed_at: str
+    observed_at: InstantText
 
 
 class ArbSnapshotPro(AnswerBody):

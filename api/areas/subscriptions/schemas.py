@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Count
+from api.kernel.fields import WHOLE, Count, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
 from core.subscriptions.rules import MOST_MONTHS, PurchaseKind
@@ -33,8 +33,8 @@ class TierPeriod(AnswerBody):
         description="that are added; 0 of an upgrade, which turns the time that is left into the tier"
     )
     price_credits: int
-    starts_at: str
-    until: str = Field(description="exclusive")
+    starts_at: InstantText
+    until: InstantText = Field(description="exclusive")
 
 
 class TierPreview(TierPeriod):

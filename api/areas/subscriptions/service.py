@@ -238,11 +238,4 @@ def _next(held: HeldTiers, tier: Tier) -> NextTier | None:
 
 
 def _period(one: TierQuote | TierPurchase) -> TierPeriod:
-    return TierPeriod(
-        kind=one.kind,
-        tier=one.tier.value,
-        months=one.months,
-        price_credits=one.price_credits,
-        starts_at=instant_text(one.starts_at),
-        until=instant_text(one.until),
-    )
+    return TierPeriod.of(one, tier=one.tier.value)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import WHOLE, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.shared.pairs import ExchangeId, SymbolInBody
 from core.targets.rules import MOST_CAPTURES, TargetState
@@ -57,7 +57,9 @@ class RemovedTarget(AnswerBody):
 class TargetScanned(AnswerBody):
     """What the last look at the pair found."""
 
-    sampled_at: str | None = Field(description="the minute of the last sample; null: none yet")
+    sampled_at: InstantText | None = Field(
+        description="the minute of the last sample; null: none yet"
+    )
     fault: str | None = Field(description="why the last look measured nothing; null: it did")
     price_usd: float | None
     grade: str | None
@@ -77,7 +79,7 @@ class TargetEntry(AnswerBody):
     )
     microburst_hf_captures: int
     captures_used_today: int
-    added_at: str
+    added_at: InstantText
     scan: TargetScanned | None = Field(description="null: the pair was never looked at")
     simulated: Literal[True] = Field(
         default=True, description="true: the listing is simulated; left out otherwise"

@@ -14,6 +14,7 @@ from api.areas.targets.schemas import (
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.refusals import call_items
+from api.shared.board_row import simulated
 from api.shared.cases import require_unlocked
 from api.shared.pairs import listing_of
 from api.shared.tiers import require_tier
@@ -25,7 +26,6 @@ from core.targets import queries, views
 from core.targets.limits import target_limits
 from core.targets.rules import TargetState
 from core.targets.views import ShownTarget, TargetScan
-from core.times import instant_text, instant_text_or_none
 
 WHAT, CAPTURES = "A priority target", "microburst_hf_captures above 0"
 
@@ -53,7 +53,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
             microburst_hf_captures=captures,
             message=_message(listing, symbol, is_active),
             next_steps=_next_steps(call, listing.exchange, symbol),
-            **_simulated(listing.is_simulated),
+            **simulated(listing.is_simulated),
         )
     )
 
@@ -114,29 +114,17 @@ def own(call: Call, caller: AgentCaller, command: NoInput) -> Answer[TargetList]
 
 
 def _entry(one: ShownTarget) -> TargetEntry:
-    return TargetEntry(
-        exchange=one.exchange,
+    return TargetEntry.of(
+        one,
         symbol=Symbol(one.base, one.quote).in_body,
-        token_id=one.token_id,
-        state=one.state,
-        microburst_hf_captures=one.microburst_hf_captures,
         captures_used_today=one.captures_used,
-        added_at=instant_text(one.added_at),
         scan=None if one.scan is None else _scanned(one.scan),
-        **_simulated(one.is_simulated),
+        **simulated(one.is_simulated),
     )
 
 
 def _scanned(scan: TargetScan) -> TargetScanned:
-    return TargetScanned(
-        sampled_at=instant_text_or_none(scan.sampled_at),
-        fault=scan.fault,
-        price_usd=scan.price_usd,
-        grade=scan.grade,
-        is_provisional=scan.is_provisional,
-        gpa_7d=scan.gpa_7d,
-        outlook="clear" if scan.outlook is None else scan.outlook.value,
-    )
+    return TargetScanned.of(scan, outlook="clear" if scan.outlook is None else scan.outlook.value)
 
 
 def _message(listing: ExchangeListing, symbol: Symbol, is_active: bool) -> str:
@@ -155,7 +143,3 @@ def _next_steps(call: Call, exchange: str, symbol: Symbol) -> list[dict[str, Any
         "targets.list",
     )
     return call_items(steps, {}, call.deps.catalogue)
-
-
-def _simulated(is_simulated: bool) -> dict[str, Any]:
-    return {"simulated": True} if is_simulated else {}

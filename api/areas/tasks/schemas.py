@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import AccountId, Id, Instant, JsonDecimal, plain_number
+from api.kernel.fields import AccountId, Id, Instant, InstantText, JsonDecimal, plain_number
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, HttpsUrl, OthersText
@@ -176,7 +176,7 @@ class TaskRow(AnswerBody):
     participants: list[str] = Field(description="names of the first 5 agents")
     participant_ids: list[int] = Field(description="their ids, in the same order")
     participants_total: int
-    created_at: str
+    created_at: InstantText
 
 
 class TaskList(AnswerBody):
@@ -191,15 +191,15 @@ class ShownVerdict(AnswerBody):
     user_id: int
     agent_name: str
     verdict: ProofVerdict | None
-    filed_at: str
+    filed_at: InstantText
     is_evidence: bool = Field(description="filed after the verdict: it pays nothing")
     stage: ClaimStage
     points: str
 
 
 class TaskDetail(TaskRow):
-    reviewed_at: str | None
-    settles_at: str | None = Field(description="while it is closing: at the latest")
+    reviewed_at: InstantText | None
+    settles_at: InstantText | None = Field(description="while it is closing: at the latest")
     truth: Truth | None = Field(description="what the review of a re-observed value found out")
     proofs_total: int
     proofs: list[ShownVerdict] = Field(
@@ -210,10 +210,10 @@ class TaskDetail(TaskRow):
 class OwnProof(AnswerBody):
     proof_id: int
     verdict: ProofVerdict | None
-    observed_at: str
+    observed_at: InstantText
     observed_result: str
     source_url: str | None
-    filed_at: str
+    filed_at: InstantText
     is_evidence: bool = Field(description="filed after the verdict: it pays nothing")
 
 
@@ -226,8 +226,8 @@ class ClaimBody(AnswerBody):
     subject: TaskSubject
     status: ClaimStage
     points: str = Field(description="granted; below zero owed")
-    claimed_at: str
-    expires_at: str | None = Field(
+    claimed_at: InstantText
+    expires_at: InstantText | None = Field(
         description="from then on a claim without a proof has expired; null: it holds no task alone"
     )
     bond_credits: int = Field(description="locked with the claim; 0: none")

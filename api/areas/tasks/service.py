@@ -37,7 +37,9 @@ from core.errors import InvalidParameterError, fields_in
 from core.house import House
 from core.identity import queries as identity
 from core.mining import gold
-from core.mining.views import WholeEntry, whole_values
+from core.mining.tables import MiningEntry
+from core.mining.views import entries_by_id
+from core.redaction import evidence_host, redact_value
 from core.safety import queries as safety
 from core.tasks import claims, market, views
 from core.tasks.claims import Claimant, NewProof
@@ -50,16 +52,14 @@ from core.tasks.rules import (
     TaskFault,
     TaskRefusedError,
     TaskState,
-    Truth,
     UnknownTaskError,
     VerdictWord,
     is_exclusive,
     require_observed,
     tenths_on_approval,
 )
-from core.tasks.tables import Task, TaskClaim, TaskProof
+from core.tasks.tables import Task
 from core.tasks.views import Participant, ShownClaim, ShownProof
-from core.times import instant_text, instant_text_or_none
 from core.urls import require_https
 
 Reader = Nobody | AgentCaller | OwnerCaller
@@ -101,11 +101,9 @@ def read(call: ReadCall, caller: Reader, command: TaskPath) -> Answer[TaskDetail
         _subject(task, _entries_of(call, [task]), is_whole=_sees_whole(call, caller, task)),
     )
     return Answer(
-        TaskDetail(
-            **row.model_dump(),
-            reviewed_at=instant_text_or_none(task.reviewed_at),
-            settles_at=instant_text_or_none(task.settles_at),
-            truth=None if task.truth is None else Truth(task.truth),
+        TaskDetail.of(
+            task,
+            **dict(row),
             proofs_total=task.proofs,
             proofs=_proofs(call, caller, task, state),
         )
@@ -337,10 +335,8 @@ def _row(
 ) -> TaskRow:
     tenths = tenths_on_approval(task.category, task.tenths)
     source = Source.TASK if is_exclusive(task.category) else Source.REOBSERVE
-    return TaskRow(
-        id=task.id,
-        category=task.category,
-        title=task.title,
+    return TaskRow.of(
+        task,
         status=state,
         subject=subject,
         points=points_text(tenths),
@@ -351,18 +347,17 @@ def _row(
         participants=[one.name for one in participants],
         participant_ids=[one.agent_id for one in participants],
         participants_total=task.participants,
-        created_at=instant_text(task.created_at),
     )
 
 
-def _entries_of(call: Call, tasks: Sequence[Task]) -> Mapping[int, WholeEntry]:
+def _entries_of(call: Call, tasks: Sequence[Task]) -> Mapping[int, MiningEntry]:
     """What re-observations look at."""
     ids = [task.entry_id for task in tasks if task.entry_id is not None]
-    return whole_values(call.db, ids)
+    return entries_by_id(call.db, ids)
 
 
 def _subject(
-    task: Task, entries: Mapping[int, WholeEntry], *, is_whole: bool = False
+    task: Task, entries: Mapping[int, MiningEntry], *, is_whole: bool = False
 ) -> TaskSubject:
     """`is_whole`: whoever asks may see the value as it was submitted."""
     entry = None if task.entry_id is None else entries.get(task.entry_id)
@@ -370,8 +365,8 @@ def _subject(
         text=task.subject,
         token_id=task.token_id,
         field_name=task.field_name,
-        shown_value=None if entry is None else entry.shown_value,
-        evidence_host=None if entry is None else entry.shown_host,
+        shown_value=None if entry is None else redact_value(entry.value),
+        evidence_host=None if entry is None else evidence_host(entry.evidence_url),
         value=entry.value if entry is not None and is_whole else None,
         evidence_url=entry.evidence_url if entry is not None and is_whole else None,
     )
@@ -391,19 +386,16 @@ def _proofs(call: Call, caller: Reader, task: Task, state: TaskState) -> list[Sh
         return [_filed(one) for one in views.proofs_shown(call.db, task)]
     if not isinstance(caller, AgentCaller):
         return []
-    own = views.own_proof(call.db, task, caller.account_id)
-    return [] if own is None else [_filed(own)]
+    return [_filed(one) for one in views.proofs_shown(call.db, task, caller.account_id)]
 
 
 def _filed(shown: ShownProof) -> ShownVerdict:
     proof = shown.proof
-    return ShownVerdict(
-        claim_id=proof.claim_id,
+    return ShownVerdict.of(
+        proof,
         user_id=proof.agent_id,
         agent_name=shown.agent_name,
-        verdict=_verdict(proof),
-        filed_at=instant_text(proof.received_at),
-        is_evidence=proof.is_evidence,
+        filed_at=proof.received_at,
         stage=shown.stage,
         points=points_text(shown.tenths),
     )
@@ -415,10 +407,11 @@ def _shown(call: Call, claim_id: int) -> ClaimBody:
     return _claim(found, _entries_of(call, [found.task]))
 
 
-def _claim(shown: ShownClaim, entries: Mapping[int, WholeEntry]) -> ClaimBody:
+def _claim(shown: ShownClaim, entries: Mapping[int, MiningEntry]) -> ClaimBody:
     """As the claimant and operators see it: the whole value while the claim is open."""
-    found: TaskClaim = shown.claim
-    return ClaimBody(
+    found, filed = shown.claim, shown.proof
+    return ClaimBody.of(
+        found,
         claim_id=found.id,
         task_id=shown.task.id,
         user_id=found.agent_id,
@@ -427,25 +420,8 @@ def _claim(shown: ShownClaim, entries: Mapping[int, WholeEntry]) -> ClaimBody:
         subject=_subject(shown.task, entries, is_whole=shown.stage in OPEN_CLAIMS),
         status=shown.stage,
         points=points_text(found.tenths),
-        claimed_at=instant_text(found.claimed_at),
-        expires_at=instant_text_or_none(found.expires_at),
-        bond_credits=found.bond_credits,
         bond_held=found.is_bond_held,
-        proof=None if shown.proof is None else _own_proof(shown.proof),
+        proof=None
+        if filed is None
+        else OwnProof.of(filed, proof_id=filed.id, filed_at=filed.received_at),
     )
-
-
-def _own_proof(proof: TaskProof) -> OwnProof:
-    return OwnProof(
-        proof_id=proof.id,
-        verdict=_verdict(proof),
-        observed_at=instant_text(proof.observed_at),
-        observed_result=proof.observed_result,
-        source_url=proof.source_url,
-        filed_at=instant_text(proof.received_at),
-        is_evidence=proof.is_evidence,
-    )
-
-
-def _verdict(proof: TaskProof) -> ProofVerdict | None:
-    return None if proof.verdict is None else ProofVerdict(proof.verdict)

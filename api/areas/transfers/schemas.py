@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import AccountIdText, Int, PositiveUsdc, TxHash
+from api.kernel.fields import AccountIdText, InstantText, Int, PositiveUsdc, TxHash
 from api.kernel.operation import AnswerBody, Command
 from core.transfers.rules import USDC, Direction, Failure, ReportStatus
 
@@ -48,8 +48,8 @@ class ReportedTransfer(AnswerBody):
     tx_hash: str
     direction: Direction
     reported_by: Literal["agent", "chain"]
-    reported_at: str
-    confirmed_at: str | None
+    reported_at: InstantText
+    confirmed_at: InstantText | None
     status: ReportStatus
     failure: Failure | None
     override_reason: str | None

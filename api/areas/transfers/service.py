@@ -18,7 +18,7 @@ from core.identity import policies
 from core.identity import queries as identity
 from core.money import usdc_text
 from core.quarantine.rules import Reading
-from core.times import instant_text, instant_text_or_none, whole_second
+from core.times import instant_text, whole_second
 from core.transfers import queries as repository
 from core.transfers import reports as transfer_reports
 from core.transfers.readings import balance_now, balances_now, lock_balance
@@ -174,19 +174,14 @@ def _allows_overdraft(call: Call, caller: AgentCaller) -> bool:
 
 
 def transfer_view(report: TransferReport) -> ReportedTransfer:
-    return ReportedTransfer(
+    return ReportedTransfer.of(
+        report,
         agent_id=str(report.account_id),
-        chain_id=report.chain_id,
-        asset=report.asset,
         amount=usdc_text(report.amount_e6),
         tx_hash=hex_of(report.tx_hash),
         direction=Direction(report.direction),
-        reported_by=report.reported_by,
-        reported_at=instant_text(report.reported_at),
-        confirmed_at=instant_text_or_none(report.confirmed_at),
         status=State(report.state).status,
         failure=None if report.failure is None else Failure(report.failure),
-        override_reason=report.override_reason,
     )
 
 

@@ -115,21 +115,3 @@ def same_words(claim: str) -> str:
     letters = unicodedata.normalize("NFKC", claim).casefold()
     shown = "".join(one for one in letters if not is_hidden(one))
     return hashlib.sha256(" ".join(shown.split()).encode()).hexdigest()
-
-
-def require_room(made_today: int, most: int, *, is_owned: bool) -> None:
-    """Errors: ClaimsUsedUpError; a person may make exactly `most`."""
-    if made_today >= most:
-        raise ClaimsUsedUpError(most, is_owned=is_owned)
-
-
-def require_open_room(waiting: int, most: int) -> None:
-    """Errors: OpenClaimsUsedUpError; exactly `most` may wait."""
-    if waiting >= most:
-        raise OpenClaimsUsedUpError(most)
-
-
-def require_news(claim_id: int, state: ClaimState, verdict: ClaimState) -> None:
-    """Errors: ClaimStateError."""
-    if state is verdict:
-        raise ClaimStateError(claim_id, state)

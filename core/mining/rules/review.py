@@ -30,15 +30,6 @@ class EntryStatus(StrEnum):
     REJECTED = "rejected"
 
 
-class RejectReason(StrEnum):
-    """What a reviewer may say."""
-
-    VALUE_WRONG = "value_wrong"
-    EVIDENCE_INSUFFICIENT = "evidence_insufficient"
-    OUT_OF_DATE = "out_of_date"
-    NOT_ALLOWED = "not_allowed"
-
-
 class EndReason(StrEnum):
     """Why an entry is rejected: what a reviewer said, or what followed from something else."""
 
@@ -48,6 +39,9 @@ class EndReason(StrEnum):
     NOT_ALLOWED = "not_allowed"
     SUPERSEDED = "superseded"  # another value of the field was approved
     REVERSED = "reversed"  # it was approved, and the approval was taken back
+
+
+OF_REVIEWERS: Final = set(EndReason) - {EndReason.SUPERSEDED, EndReason.REVERSED}
 
 
 class ReviewMethod(StrEnum):

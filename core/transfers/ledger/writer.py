@@ -24,14 +24,12 @@ from sqlalchemy import (
     Select,
     Text,
     and_,
-    any_,
-    cast,
     func,
     literal,
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA
+from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
 
@@ -126,10 +124,7 @@ def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: dat
     Errors: InvalidParameterError for a payload that is not JSON.
     """
     tips = _lock_many(session, [account_id], now)
-    known = known_keys(
-        session, TransferEntry, TransferEntry.account_id, {account_id: [transfer.base_key]}
-    )
-    count = _write_new(session, tips, {account_id: [transfer]}, known, now)
+    count = _write_new(session, tips, {account_id: [transfer]}, now)
     columns = (TransferEntry.id, TransferEntry.seq, TransferEntry.incarnation)
     query = select(*columns).where(
         TransferEntry.account_id == account_id, TransferEntry.base_key == transfer.base_key
@@ -149,17 +144,18 @@ def post_ledgers(
     Heads are locked by rising account id.
     """
     tips = _lock_many(session, sorted(ledgers), now)
-    return _write_new(session, tips, ledgers, _known_keys(session, ledgers), now)
+    return _write_new(session, tips, ledgers, now)
 
 
 def _write_new(
     session: WriteSession,
     tips: Sequence[_Tip],
     ledgers: Mapping[int, Sequence[NewTransfer]],
-    known: Mapping[int, KnownKeys],
     now: datetime,
 ) -> int:
     """Write what is not known to stand; how many entries."""
+    keys = {id_: [one.base_key for one in some] for id_, some in ledgers.items()}
+    known = known_keys(session, TransferEntry, TransferEntry.account_id, keys)
     sums: _Sums = {}
     rows = _new_rows(tips, ledgers, known, sums, now.astimezone(UTC))
     return _write(session, tips, sums, rows, now)
@@ -392,49 +388,6 @@ def _save_tips(session: WriteSession, tips: Sequence[_Tip], now: datetime) -> No
     statement = update(TransferHead).where(TransferHead.account_id == moved.c.account_id)
     values = {"seq": moved.c.seq, "row_hash": moved.c.row_hash, "updated_at": now}
     session.execute(statement.values(values).execution_options(synchronize_session=False))
-
-
-def _known_keys(
-    session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]]
-) -> dict[int, KnownKeys]:
-    """What the ledgers say of these facts: by transaction, since many facts share one; by key where
-    a fact has none.
-    """
-    known = {account_id: KnownKeys(set(), {}) for account_id in ledgers}
-    hashes = {(one.chain_id, one.tx_hash) for transfers in ledgers.values() for one in transfers}
-    if any(tx_hash is None for _, tx_hash in hashes):
-        return known_keys(
-            session,
-            TransferEntry,
-            TransferEntry.account_id,
-            {id_: [one.base_key for one in ledgers[id_]] for id_ in ledgers},
-        )
-    reversal = aliased(TransferEntry)
-    for chain_id in {chain_id for chain_id, _ in hashes}:
-        wanted = [
-            bytes.fromhex(tx_hash[2:]) for place, tx_hash in hashes if place == chain_id and tx_hash
-        ]
-        query = (
-            select(
-                TransferEntry.account_id,
-                TransferEntry.base_key,
-                TransferEntry.incarnation,
-                reversal.id.is_(None),
-            )
-            .outerjoin(reversal, reversal.reverses_id == TransferEntry.id)
-            .where(
-                TransferEntry.chain_id == chain_id,
-                TransferEntry.tx_hash == any_(cast(wanted, ARRAY(BYTEA))),
-            )
-            .where(TransferEntry.reverses_id.is_(None))
-            .order_by(TransferEntry.incarnation)
-        )
-        for account_id, key, incarnation, stands in session.execute(query):
-            if account_id in known:
-                known[account_id].incarnations[key] = incarnation
-                if stands:
-                    known[account_id].standing.add(key)
-    return known
 
 
 def _add_to_balances(

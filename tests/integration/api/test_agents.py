@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
-from eth_account import Account
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 from sqlalchemy.orm import Session
@@ -16,16 +15,7 @@ from api.kernel import auth
 from api.kernel.operation import Operation
 from core.db.engine import Database
 from core.mining import views as mining_views
-from tests.integration.api.conftest import (
-    KEY,
-    Clock,
-    Limit,
-    TestClient,
-    bearer,
-    connect,
-    login,
-    reason,
-)
+from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, connect, login, reason
 
 FULL = {"full_access": True, "scopes": None, "per_order_usd": None, "per_day_usd": None}
 
@@ -117,30 +107,6 @@ def test_scopes__of_another_form__are_refused_and_nothing_changes(
     assert reason(answer) == (400, code)
     assert field in answer.json()["detail"]
     assert scopes(client, agent) == {"user_id": agent["user_id"], **FULL}
-
-
-def test_scopes__are_set_by_the_owners_session_alone(
-    client: TestClient, owner: dict[str, str]
-) -> None:
-    agent, unowned = connect(client, owner), connect(client)
-    stranger = login(client, Account.create())
-    assert reason(set_scopes(client, {}, agent, scopes=None)) == (401, "auth_required")
-    assert reason(set_scopes(client, {KEY: agent["api_key"]}, agent, scopes=None)) == (
-        401,
-        "auth_required",
-    )
-    assert reason(set_scopes(client, bearer(agent["bearer_token"]), agent, scopes=None)) == (
-        401,
-        "auth_invalid",
-    )
-    assert reason(set_scopes(client, stranger, agent, scopes=None)) == (403, "not_owner")
-    assert reason(set_scopes(client, owner, unowned, scopes=None)) == (403, "not_owner")
-    answer = set_scopes(client, owner, {"user_id": 999_999}, scopes=None)
-    assert reason(answer) == (404, "not_found")
-    assert [call["path"] for call in answer.json()["service"]["next"]] == [
-        "/agents/mine",
-        "/agent/catalog",
-    ]
 
 
 # The fleet
@@ -247,18 +213,6 @@ def test_status__without_the_welcome_credit__is_zero_credits(limited: Limit) -> 
     )
 
 
-def test_dashboard__counts_each_stage_apart_for_tasks_and_mining(client: TestClient) -> None:
-    body = client.get("/agent/dashboard", headers={KEY: connect(client)["api_key"]}).json()
-    stages = body["review_stages"]
-    assert set(stages) == {"submitted", "verified", "points_recorded", "paid", "rejected"}
-    assert set(stages["verified"]) == {"reproduced", "re_observed", "no_record_on_file"}
-    lines = [stages[name] for name in stages if name != "verified"] + list(
-        stages["verified"].values()
-    )
-    assert lines == [{"task_claims": 0, "mining_submissions": 0}] * 7
-    assert (body["credit_balance"], body["mandates"]) == (10, {})
-
-
 def test_dashboard__of_stages_that_cannot_be_read__says_so_and_shows_the_rest(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,14 +255,3 @@ def test_an_answer__has_the_fields_that_openapi_shows(
     assert operation.answer is not None
     read = operation.answer.model_validate_json(answer.text, strict=True)
     assert read.model_dump(mode="json") == answer.json()
-
-
-@pytest.mark.parametrize(
-    "path", ["/agent/status", "/agent/dashboard", "/agent/scopes", "/agent/self"]
-)
-def test_an_agents_pages__are_its_keys_alone(
-    client: TestClient, owner: dict[str, str], operator: dict[str, str], path: str
-) -> None:
-    agent = connect(client)
-    for headers in ({}, owner, operator, bearer(agent["bearer_token"])):
-        assert reason(client.get(path, headers=headers)) == (401, "auth_required")

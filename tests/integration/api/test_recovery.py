@@ -223,22 +223,6 @@ def test_rotate__replaces_key_code_and_token_and_leaves_scopes_and_count(
     assert recover(client, after["recovery_code"]).status_code == 200
 
 
-def test_rotate__is_the_owners_alone(client: TestClient, wallet: LocalAccount) -> None:
-    owner = login(client, wallet)
-    agent, unowned = connect(client, owner), connect(client)
-    path = f"/agents/{agent['user_id']}/keys/rotate"
-    assert reason(client.post(path)) == (401, "auth_required")
-    assert reason(client.post(path, headers={KEY: agent["api_key"]})) == (401, "auth_required")
-    assert reason(client.post(path, headers=bearer(agent["bearer_token"]))) == (401, "auth_invalid")
-    assert reason(client.post(f"/agents/{unowned['user_id']}/keys/rotate", headers=owner)) == (
-        403,
-        "not_owner",
-    )
-    assert reason(client.post("/agents/999999/keys/rotate", headers=owner)) == (404, "not_found")
-    assert reason(client.post("/agents/x/keys/rotate", headers=owner)) == (400, "invalid_parameter")
-    assert client.get("/agent/scopes", headers={KEY: agent["api_key"]}).status_code == 200
-
-
 def test_no_secret_that_replaces_another__is_stored(
     client: TestClient, database: Database, wallet: LocalAccount
 ) -> None:

@@ -82,14 +82,6 @@ def test_register__with_a_text_of_another_purpose__is_refused(
     assert reason(register(client, wallet, signature=signature)) == (400, "signature_invalid")
 
 
-def test_register__a_contract_wallet__is_asked_by_erc_1271(
-    client: TestClient, wallet: LocalAccount, chain: FewAnswersChain
-) -> None:
-    chain.wallets[wallet.address] = "0xabcd"
-    assert reason(register(client, wallet, signature="0xabce")) == (400, "signature_invalid")
-    assert register(client, wallet, signature="0xabcd").status_code == 200
-
-
 def test_register__a_wallet_not_yet_created__is_asked_by_erc_6492(
     client: TestClient,
     wallet: LocalAccount,

@@ -147,20 +147,6 @@ def test_a_rule__has_one_open_case_an_agent(
     assert open_case(agent)["case"] != case
 
 
-def test_a_call_sent_twice_with_its_key__opens_one_case(
-    client: TestClient, operator: dict[str, str]
-) -> None:
-    body = {"agent_id": connect(client)["user_id"], "rule": "copied evidence", "deadline": DEADLINE}
-    headers = operator | {"Idempotency-Key": "case-1"}
-    first, second = (client.post("/admin/violations", json=body, headers=headers) for _ in range(2))
-    assert (first.status_code, second.status_code, second.headers["Idempotent-Replay"]) == (
-        201,
-        201,
-        "true",
-    )
-    assert first.json() == second.json()
-
-
 @pytest.mark.parametrize(
     ("changes", "status", "code", "field"),
     [
@@ -355,29 +341,6 @@ def test_a_level_of_another_form__is_refused(
 
 
 # Operators
-
-
-OPERATORS_ROUTES = [
-    ("PUT", "/admin/defense"),
-    ("POST", "/admin/violations"),
-    ("POST", "/admin/violations/v_aaaaaaaaaa/close"),
-]
-
-
-@pytest.mark.parametrize(("method", "path"), OPERATORS_ROUTES)
-def test_operators_routes__are_operators_alone(
-    client: TestClient, wallet: LocalAccount, method: str, path: str
-) -> None:
-    agent = connect(client)
-    assert reason(client.request(method, path, json={})) == (401, "auth_required")
-    assert reason(client.request(method, path, json={}, headers={KEY: "op_local_wrong"})) == (
-        401,
-        "auth_invalid",
-    )
-    for headers in ({KEY: agent["api_key"]}, bearer(agent["bearer_token"]), login(client, wallet)):
-        answer = client.request(method, path, json={}, headers=headers)
-        assert reason(answer) == (403, "not_authorized")
-        assert answer.json()["detail"] == "not authorized"
 
 
 def test_an_operator__acts_on_operators_routes_only(

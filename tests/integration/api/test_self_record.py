@@ -13,8 +13,6 @@ from sqlalchemy import text
 from core.db.engine import Database
 from tests.integration.api.conftest import (
     KEY,
-    Clock,
-    FewAnswersChain,
     TestClient,
     bearer,
     connect,
@@ -223,32 +221,12 @@ def test_texts_of_several_records__wait_side_by_side(
     assert declare(client, linked, **RECORD, signature=sign(wallet, message)).status_code == 200
 
 
-def test_signed_by_a_contract_wallet__is_asked_by_erc_1271(
-    client: TestClient, linked: dict[str, Any], wallet: LocalAccount, chain: FewAnswersChain
-) -> None:
-    chain.wallets[wallet.address] = "0xabcd"
-    self_text(client, wallet)
-    body = declare(client, linked, **RECORD, signature="0xabcd").json()
-    assert (body["signed"], body["signature"]) == (True, "0xabcd")
-
-
 def test_a_signature_without_a_linked_wallet__says_how_to_link_one(
     client: TestClient, agent: dict[str, Any], wallet: LocalAccount
 ) -> None:
     answer = declare(client, agent, **RECORD, signature=sign(wallet, self_text(client, wallet)))
     assert reason(answer) == (409, "wallet_required")
     assert "link one with /auth/wallet/link" in answer.json()["detail"]
-
-
-def test_an_expired_text__is_refused(
-    client: TestClient, linked: dict[str, Any], wallet: LocalAccount, clock: Clock
-) -> None:
-    signature = sign(wallet, self_text(client, wallet))
-    clock.pass_(seconds=300)
-    assert reason(declare(client, linked, **RECORD, signature=signature)) == (
-        400,
-        "signature_invalid",
-    )
 
 
 def test_signing__needs_the_scope_sign__and_declaring_does_not(
@@ -356,21 +334,3 @@ def test_the_owners_persona__stands_until_the_agent_declares_its_own(client: Tes
         client.post(path, json={"persona": "Seeded again."}, headers=owner).json()["persona"]
         == "My own."
     )
-
-
-def test_a_persona__is_seeded_by_the_owner_alone(client: TestClient, agent: dict[str, Any]) -> None:
-    owner = login(client, Account.create())
-    body = {"persona": "Seeded."}
-    assert reason(client.post(f"/agents/{agent['user_id']}/persona", json=body, headers=owner)) == (
-        403,
-        "not_owner",
-    )
-    assert reason(client.post("/agents/999999/persona", json=body, headers=owner)) == (
-        404,
-        "not_found",
-    )
-    assert reason(
-        client.post(
-            f"/agents/{agent['user_id']}/persona", json=body, headers={KEY: agent["api_key"]}
-        )
-    ) == (401, "auth_required")

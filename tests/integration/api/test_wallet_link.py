@@ -139,15 +139,3 @@ def test_link__without_a_signed_message__is_refused(
         client.post("/auth/wallet/link", json=body, headers={KEY: agent["api_key"]}).status_code
         == 401
     )
-
-
-def test_connects_token__is_no_owners_session(client: TestClient, wallet: LocalAccount) -> None:
-    token, owner = connect(client)["bearer_token"], login(client, wallet)
-    assert (
-        client.post("/auth/owner/logout", headers=bearer(token)).json()["service"]["reason"]
-        == "auth_invalid"
-    )
-    assert (
-        client.get("/auth/wallet/status", headers=owner).json()["service"]["reason"]
-        == "auth_invalid"
-    )

@@ -97,15 +97,7 @@ def _evicted(
     evicted = evict(call, agent, unlinks=unlinks)
     evictions.settle_recovery(call.db, agent, call.now)
     identity.revoke_sessions(call.db, caller.account_id, call.now, but=caller.session_id)
-    return Answer(
-        Rotated(
-            user_id=agent.id,
-            api_key=evicted.api_key,
-            recovery_code=evicted.recovery_code,
-            bearer_token=evicted.bearer_token,
-            unlinked_wallet=evicted.unlinked,
-        )
-    )
+    return Answer(Rotated.of(evicted, user_id=agent.id, unlinked_wallet=evicted.unlinked))
 
 
 def _refuse_unlinked(detail: str) -> NoReturn:

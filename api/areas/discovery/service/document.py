@@ -93,13 +93,10 @@ def _catalog(catalogue: Catalogue, base_url: str, rights: _Rights) -> BuiltBody[
 
 
 def _call(operation: Operation, rights: _Rights) -> CatalogCall:
-    return CatalogCall(
-        method=operation.method,
-        path=operation.path,
+    return CatalogCall.of(
+        operation,
         auth=operation.auth.name,
-        scope=operation.scope,
         cost=operation.price_credits,
-        summary=operation.summary,
         idempotency_key=operation.idempotent,
         tool=None if operation.tool is None else operation.tool.name,
         body=None if operation.example is None else dict(operation.example),

@@ -9,13 +9,11 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
 from core.earn import feed
-from core.earn.first_loop import newest_loop
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.points import credits_of, points_text
 from core.earn.tables import EarnFeedRow
 from core.identity.names import AgentName, names_of_agents
 from core.mining.rules.registry import CONTRACT_ADDRESS, FIELDS
-from core.times import instant_text
 
 SAYS: Final[Mapping[FeedKind, str]] = {
     FeedKind.MINE_SUBMIT: "A value was submitted with its evidence.",
@@ -42,7 +40,7 @@ def feed_page(call: ReadCall, caller: Nobody, command: FeedQuery) -> Answer[Feed
 
 def first_loop(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[FirstLoop]:
     """From real rows; on a ledger without a complete case a worked example."""
-    rows = newest_loop(call.db)
+    rows = feed.newest_loop(call.db)
     return Answer(_loop(call, rows) if rows else _example())
 
 
@@ -50,13 +48,11 @@ def _loop(call: ReadCall, rows: Sequence[EarnFeedRow]) -> FirstLoop:
     first = rows[0]
     agent_id = first.account_id
     names = names_of_agents(call.db, {agent_id})
-    return FirstLoop(
+    return FirstLoop.of(
+        first,
         example=False,
-        ref=first.ref,
         agent_id=agent_id,
         agent_name=names[agent_id].name,
-        token_id=first.token_id,
-        field_name=first.field_name,
         steps=[_step(row) for row in sorted(rows, key=_told)],
         links=[
             LoopLink(shows="its rows of the public ledger", path=f"/earn/feed?agent_id={agent_id}"),
@@ -88,14 +84,12 @@ def _links(call: ReadCall, row: EarnFeedRow) -> list[LoopLink]:
 
 def _step(row: EarnFeedRow) -> LoopStep:
     kind = FeedKind(row.kind)
-    return LoopStep(
+    return LoopStep.of(
+        row,
         kind=kind,
-        at=instant_text(row.at),
         says=SAYS.get(kind, kind.replace("_", " ")),
         points=None if row.tenths is None else points_text(row.tenths),
-        credits=row.credits,
         value=row.shown_value,
-        evidence_host=row.evidence_host,
     )
 
 
@@ -127,20 +121,12 @@ def _example() -> FirstLoop:
 
 def _entry(row: EarnFeedRow, names: Mapping[int, AgentName]) -> FeedEntry:
     agent = names[row.account_id]
-    return FeedEntry(
-        id=row.id,
+    return FeedEntry.of(
+        row,
         kind=FeedKind(row.kind),
-        at=instant_text(row.at),
-        ref=row.ref,
         agent_id=row.account_id,
         agent_name=agent.name,
-        token_id=row.token_id,
-        field_name=row.field_name,
         value=row.shown_value,
-        evidence_host=row.evidence_host,
         points=None if row.tenths is None else points_text(row.tenths),
-        credits=row.credits,
-        task_id=row.task_id,
-        room_id=row.room_id,
-        **({"simulated": True} if agent.is_simulated else {}),
+        **{"simulated": True} if agent.is_simulated else {},
     )

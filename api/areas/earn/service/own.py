@@ -18,9 +18,7 @@ from core.earn import payouts as earn_payouts
 from core.earn import standing
 from core.earn.limits import payout_limits
 from core.earn.payouts import Earnings, Payout, Waiting
-from core.earn.rules.payout import Source
 from core.earn.rules.points import STANDING_CLAIMS, points_text
-from core.times import instant_text
 
 NOTHING_WAITS = Waiting(None, None, None)
 
@@ -63,12 +61,12 @@ def payouts(
     found = earn_payouts.payouts_before(
         call.db, agents, page.before, page.limit + 1, queued_only=command.status == "queued"
     )
-    shown, next_cursor = page.cut(found, lambda one: one.award_id)
+    shown, next_cursor = page.cut(found, lambda one: one.award.id)
     limits = payout_limits(call.deps.limits)
     waiting = earn_payouts.waiting_of(call.db, shown, limits, call.now.date())
-    repaid = earn_payouts.repaid_of(call.db, [one.ref for one in shown])
+    repaid = earn_payouts.repaid_of(call.db, [one.award.ref for one in shown])
     rows = [
-        _payout(one, waiting.get(one.award_id, NOTHING_WAITS), repaid.get(one.ref, 0))
+        _payout(one, waiting.get(one.award.id, NOTHING_WAITS), repaid.get(one.award.ref, 0))
         for one in shown
     ]
     return Answer(OwnPayouts(payouts=rows, next_cursor=next_cursor))
@@ -84,18 +82,15 @@ def _total(all_of: list[Earnings]) -> Earned:
 
 
 def _payout(one: Payout, waiting: Waiting, repaid_credits: int) -> OwnPayout:
-    return OwnPayout(
-        id=one.award_id,
-        agent_id=one.account_id,
-        ref=one.ref,
-        source=Source(one.source),
-        points=points_text(one.tenths),
-        credits=one.credits,
+    return OwnPayout.of(
+        one.award,
+        agent_id=one.award.account_id,
+        points=points_text(one.award.tenths),
         paid_credit=one.paid_credits,
         repaid_credit=repaid_credits,
         queued_credit=one.left_credits,
         status=_status(one),
-        approved_at=instant_text(one.at),
+        approved_at=one.award.at,
         place=waiting.place,
         cap=waiting.cap,
         earliest_day=None if waiting.earliest is None else waiting.earliest.isoformat(),

@@ -37,14 +37,7 @@ def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer[Recover
         raise Refusal("auth_invalid", detail, keeps_write=True)
     evicted = evict(call, account)
     evictions.note_recovery(call.db, account, call.now)
-    return Answer(
-        Recovered(
-            api_key=evicted.api_key,
-            recovery_code=evicted.recovery_code,
-            user_id=account.id,
-            bearer_token=evicted.bearer_token,
-        )
-    )
+    return Answer(Recovered.of(evicted, user_id=account.id))
 
 
 def _is_named(account: Account, agent_name: str | None) -> bool:

@@ -17,19 +17,7 @@ def mandate_vault(call: Call, caller: Nobody, command: RulesQuery) -> Answer[Rul
         Rulebook(
             product=command.product,
             topics=list(Topic),
-            rules=[
-                PublishedRule(
-                    id=one.id,
-                    topic=one.topic,
-                    rule=one.rule,
-                    value=one.value,
-                    unit=one.unit,
-                    enforced_by=one.enforced_by,
-                    source=one.source,
-                    status=one.status,
-                )
-                for one in shown
-            ],
+            rules=[PublishedRule.of(one) for one in shown],
             under_review=[
                 ReviewedRule(id=id_, question=question)
                 for id_, question in UNDER_REVIEW.items()

@@ -18,7 +18,6 @@ from core.custody.keys import (
 from core.custody.seals import tell_at_start
 from core.custody.tables import CustodialWallet
 from core.database_settings import DRIVER
-from core.identity.tables import ApiKey
 from core.settings import Settings
 from tests.integration.api.custody.conftest import (
     NEW,
@@ -62,27 +61,6 @@ def test_provision__without_a_custody_key__says_what_the_operator_must_set(
         *["tw_feature_disabled"] * 2,
     )
     assert "CUSTODY_KEY" in answer.json()["detail"]
-
-
-@pytest.mark.parametrize(
-    ("scopes", "statuses"),
-    [(["read"], (403, 403, 404)), (["tx"], (200, 202, 403)), ([], (403, 403, 403))],
-)
-def test_scopes__narrow_what_a_key_may_do(
-    stage: Stage, agent: dict[str, str], scopes: list[str], statuses: tuple[int, int, int]
-) -> None:
-    if "tx" in scopes:
-        stage.provisioned(agent, USDC)
-    with stage.database.write() as session:
-        session.execute(update(ApiKey).values(scopes=scopes))
-    calls = [
-        stage.post(PROVISION, agent),
-        stage.post(TRANSFER, agent),
-        stage.client.get(TRANSFERS, headers=agent),
-    ]
-    assert tuple(call.status_code for call in calls) == statuses
-    denied = [call.json() for call in calls if call.status_code == 403]
-    assert {body["error"] for body in denied} == {"agent_key_scope"}
 
 
 # The key

@@ -3,7 +3,6 @@ more.
 """
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -16,8 +15,6 @@ from api.kernel.limits import Limits
 from core.custody.rules import TRANSFER_GAS
 from core.identity.tables import Account
 from core.keeper import gas
-from core.keeper import queue as outbox_queue
-from core.keeper.gas import TOTAL
 from core.money import eth_text
 from tests.integration.api.conftest import TestClient
 from tests.integration.api.custody.conftest import NEW, PROVISION, TRANSFER, USDC, Stage
@@ -56,15 +53,6 @@ def owned_by_one(stage: Stage, *ids: int) -> None:
         session.add(owner)
         session.flush()
         session.execute(update(Account).where(Account.id.in_(ids)).values(owner_id=owner.id))
-
-
-def twenty_agents(stage: Stage) -> list[dict[str, str]]:
-    """As fast as one address may register them."""
-    made = []
-    for _ in range(20):
-        stage.clock.now += timedelta(seconds=7)
-        made.append(stage.new_agent(Keys.create()))
-    return made
 
 
 def account_of(stage: Stage, starter: str) -> int:
@@ -146,19 +134,6 @@ def test_a_full_queue__is_the_services_to_empty(
     answer = asked(client, agent)
     assert told(answer) == (503, "temporarily_unavailable")
     assert int(answer.headers["Retry-After"]) == 60
-
-
-@pytest.mark.slow
-def test_twenty_agents_at_once__take_the_places_there_are(stage: Stage) -> None:
-    client = stage.serve(NEW, limits=limits(custody_queue=7))
-    agents = twenty_agents(stage)
-    for one in agents:
-        stage.provisioned(one, 5 * USDC)
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda one: asked(client, one).status_code, agents))
-    assert sorted(answers) == [202] * 7 + [503] * 13
-    with stage.database.read() as session:
-        assert (stage.requests(), outbox_queue.waiting(session)) == ((7, 7), 7)
 
 
 # The day's gas
@@ -259,38 +234,6 @@ def test_the_days_gas_is_used_up__says_when_and_what_else(
     assert stage.requests() == (1, 1)
     stage.clock.now = midnight
     assert asked(client, agent).status_code == 202
-
-
-def test_two_agents_of_one_owner__share_its_gas(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
-    other = stage.new_agent(Keys.create())
-    starters = [starter, stage.provisioned(other, 100 * USDC)]
-    owned_by_one(stage, *(account_of(stage, one) for one in starters))
-    client = stage.serve(
-        NEW, limits=limits(custody_gas_wei_per_owner_per_day=one_transfers_gas(stage))
-    )
-    assert asked(client, agent).status_code == 202
-    answer = asked(client, other)
-    assert (answer.status_code, "your owner's agents" in answer.json()["detail"]) == (429, True)
-
-
-@pytest.mark.slow
-def test_four_hundred_of_one_owner__keep_what_the_day_has(stage: Stage) -> None:
-    """Twenty agents of one owner, twenty calls each, twenty at a time."""
-    agents = twenty_agents(stage)
-    starters = [stage.provisioned(one, 100 * USDC) for one in agents]
-    owned_by_one(stage, *(account_of(stage, one) for one in starters))
-    each = one_transfers_gas(stage)
-    client = stage.serve(
-        NEW, limits=limits(custody_gas_wei_per_owner_per_day=5 * each, custody_queue_per_owner=400)
-    )
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda one: asked(client, one).status_code, agents * 20))
-    assert (answers.count(202), answers.count(429)) == (5, 395)
-    with stage.database.read() as session:
-        assert gas.used_wei(session, stage.clock.now.date()) == (0, 5 * each)
-        assert outbox_queue.waiting(session, TOTAL) == 5
 
 
 def test_gas_that_a_transfer_did_not_use__is_given_back(

@@ -147,24 +147,6 @@ def test_own_epoch__shows_what_each_agent_may_still_be_paid(
     assert [one["owners_address"] for one in left] == [4_800, 4_800]
 
 
-def test_own_epoch__counts_stages_apart_for_tasks_and_mining(
-    client: TestClient, wallet: Any
-) -> None:
-    owner = login(client, wallet)
-    connect(client, owner)
-    stages = get(client, "/earn/epoch/me", owner)["review_stages"]
-    assert set(stages) == {"submitted", "verified", "points_recorded", "paid", "rejected"}
-    assert set(stages["verified"]) == {"reproduced", "re_observed", "no_record_on_file"}
-    lines = [stages[name] for name in stages if name != "verified"]
-    for line in (*lines, *stages["verified"].values()):
-        assert set(line) == {"task_claims", "mining_submissions"}
-
-
-def test_own_epoch__needs_an_owners_session(client: TestClient, agent: dict[str, Any]) -> None:
-    answer = client.get("/earn/epoch/me", headers={KEY: agent["api_key"]})
-    assert answer.status_code == 401
-
-
 # The public ledger
 
 
@@ -226,7 +208,7 @@ def test_feed_epoch_and_credit_ledger__agree_to_the_credit(
     agents = [connect(client)["user_id"] for _ in range(3)]
     with database.write() as session:
         for number in range(3):
-            standing.note_verified_claim(session, agents[2], f"task:claim:{number}", clock())
+            standing.note_verified_claims(session, {f"task:claim:{number}": agents[2]}, clock())
     entries = 0
     for day in range(2):
         for agent_id, tenths in zip(agents, (130, 40, 1_100), strict=True):
@@ -402,11 +384,6 @@ def test_earnings__of_an_owner__are_those_of_each_agent_and_their_sum(
         "standing": False,
     }
     assert found["agents"][1]["owed_credit"] == 60
-
-
-def test_earnings__need_a_credential(client: TestClient) -> None:
-    for path in ("/earn/me", "/payouts/mine"):
-        assert client.get(path).status_code == 401
 
 
 # Prices

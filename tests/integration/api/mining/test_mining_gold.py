@@ -4,28 +4,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from starlette.testclient import TestClient
 
 from api.areas.mining import jobs as job
-from core.db.engine import Database
 from core.mining import gold, queries
 from tests.integration.api.conftest import Clock, connect, set_apart
-from tests.integration.api.mining.conftest import (
-    CHAIN,
-    EVIDENCE,
-    Mine,
-    Rebuild,
-    entry,
-    record,
-)
+from tests.integration.api.mining.conftest import CHAIN, EVIDENCE, Mine, Rebuild, entry, record
 
 
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
-
-
-def plant(mine: Mine, agent: dict[str, Any], clock: Clock, value: str = "tron") -> dict[str, Any]:
+def plant(mine: Mine, agent: dict[str, Any], value: str = "tron") -> dict[str, Any]:
     """A value that an operator knows to be wrong, submitted for an agent of the house."""
     with mine.database.write() as session:
         by = session.scalar(text("select id from account where kind = 'operator'")) or 0
@@ -38,7 +24,7 @@ def plant(mine: Mine, agent: dict[str, Any], clock: Clock, value: str = "tron") 
             value,
             EVIDENCE,
             by,
-            clock.now,
+            mine.clock.now,
         )
     return {
         "submission_id": made.submission_id,
@@ -46,11 +32,9 @@ def plant(mine: Mine, agent: dict[str, Any], clock: Clock, value: str = "tron") 
     }
 
 
-def test_gold__looks_like_any_submission_to_whoever_is_no_operator(
-    mine: Mine, agent: dict[str, Any], clock: Clock, database: Database
-) -> None:
-    planted = plant(mine, connect(mine.client, agent_name="house"), clock)
-    honest = mine.submit(agent, entry(value="base"))
+def test_gold__looks_like_any_submission_to_whoever_is_no_operator(mine: Mine) -> None:
+    planted = plant(mine, connect(mine.client, agent_name="house"))
+    honest = mine.submit(mine.agent, entry(value="base"))
     shown = [
         mine.client.get(f"/tasks/{made['entries'][0]['task_id']}").json()
         for made in (planted, honest)
@@ -62,25 +46,25 @@ def test_gold__looks_like_any_submission_to_whoever_is_no_operator(
     assert [one["submission"]["gold"] for one in queue] == [True, False]
 
 
-def test_gold__is_never_approved(mine: Mine, agent: dict[str, Any], clock: Clock) -> None:
-    planted = plant(mine, agent, clock)
+def test_gold__is_never_approved(mine: Mine) -> None:
+    planted = plant(mine, mine.agent)
     answer = mine.decide("approve", planted["submission_id"], **record(planted))
     assert (answer.status_code, "known to be wrong" in answer.text) == (409, True)
 
 
 @pytest.mark.slow
-def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, place: Any) -> None:
+def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, place: Any) -> None:
     house = connect(mine.client, agent_name="house")
-    planted = plant(mine, house, clock)
+    planted = plant(mine, house)
     task_id = planted["entries"][0]["task_id"]
     others = [connect(mine.client, agent_name=f"agent {n}") for n in range(5)]
     set_apart(mine.database, *others)
     for one in others[:4]:
         mine.re_observe(one, task_id, "mismatch")
-    assert job.run(place, clock.now) == {"rejected": 0}
+    assert job.run(place, mine.clock.now) == {"rejected": 0}
     mine.re_observe(others[4], task_id, "match")
-    assert job.run(place, clock.now) == {"rejected": 1}
-    assert job.run(place, clock.now) == {"rejected": 0}
+    assert job.run(place, mine.clock.now) == {"rejected": 1}
+    assert job.run(place, mine.clock.now) == {"rejected": 0}
     assert [mine.credits(one)["earned"] for one in others] == [60, 60, 60, 60, 0]
     assert mine.credits(others[4])["owed"] == 60
     assert mine.credits(house)["owed"] == 240  # as anybody's who was wrong
@@ -88,39 +72,35 @@ def test_gold__ends_as_wrong_when_five_proofs_are_in(mine: Mine, clock: Clock, p
         assert session.scalar(text("select count(*) from earn_group_debt")) == 0
 
 
-def test_gold__ends_as_wrong_after_24_hours(mine: Mine, clock: Clock, place: Any) -> None:
+def test_gold__ends_as_wrong_after_24_hours(mine: Mine, place: Any) -> None:
     house = connect(mine.client, agent_name="house")
-    plant(mine, house, clock)
-    clock.pass_(hours=23, minutes=59, seconds=59)
-    assert job.run(place, clock.now) == {"rejected": 0}
-    clock.pass_(seconds=1)
-    assert job.run(place, clock.now) == {"rejected": 1}
+    plant(mine, house)
+    mine.clock.pass_(hours=23, minutes=59, seconds=59)
+    assert job.run(place, mine.clock.now) == {"rejected": 0}
+    mine.clock.pass_(seconds=1)
+    assert job.run(place, mine.clock.now) == {"rejected": 1}
     shown = mine.submissions(house)[0]["entries"][0]
     assert (shown["status"], shown["reason_code"]) == ("rejected", "value_wrong")
     assert shown["review"]["reviewed_by"] == "operator:1"
 
 
-def test_gold__beside_an_approved_value_is_wrong_not_superseded(
-    mine: Mine, agent: dict[str, Any], clock: Clock
-) -> None:
+def test_gold__beside_an_approved_value_is_wrong_not_superseded(mine: Mine) -> None:
     house = connect(mine.client, agent_name="house")
-    plant(mine, house, clock)
-    mine.approve(mine.submit(agent, CHAIN))
+    plant(mine, house)
+    mine.approve(mine.submit(mine.agent, CHAIN))
     assert mine.submissions(house)[0]["entries"][0]["reason_code"] == "value_wrong"
     with mine.database.read() as session:
         assert queries.pending_gold(session, 10) == []
 
 
-def test_gold__that_cannot_be_rejected_keeps_no_other_from_it(
-    mine: Mine, clock: Clock, place: Any
-) -> None:
+def test_gold__that_cannot_be_rejected_keeps_no_other_from_it(mine: Mine, place: Any) -> None:
     house = connect(mine.client, agent_name="house")
-    broken, sound = plant(mine, house, clock), plant(mine, house, clock, value="sui")
+    broken, sound = plant(mine, house), plant(mine, house, value="sui")
     with mine.database.write() as session:
         lost = text("update task set entry_id = 999999 where id = :id")
         session.execute(lost, {"id": broken["entries"][0]["task_id"]})
-    clock.pass_(hours=24)
-    did = job.run(place, clock.now)
+    mine.clock.pass_(hours=24)
+    did = job.run(place, mine.clock.now)
     assert did["rejected"] == 1
     assert "1 of 2" in did["attention"]
     statuses = {one["submission_id"]: one["status"] for one in mine.submissions(house)}
@@ -128,16 +108,14 @@ def test_gold__that_cannot_be_rejected_keeps_no_other_from_it(
     assert statuses[broken["submission_id"]] == "pending"
 
 
-def test_gold__looks_in_the_public_ledger_like_any_wrong_value(
-    mine: Mine, clock: Clock, place: Any
-) -> None:
+def test_gold__looks_in_the_public_ledger_like_any_wrong_value(mine: Mine, place: Any) -> None:
     """Or who submits gold would be known by the first of it."""
     house, liar, *others = [connect(mine.client, agent_name=f"agent {n}") for n in range(7)]
-    planted, lie = plant(mine, house, clock), mine.submit(liar, entry(value="base"))
+    planted, lie = plant(mine, house), mine.submit(liar, entry(value="base"))
     for made in (planted, lie):
         for one in others:
             mine.re_observe(one, made["entries"][0]["task_id"], "mismatch")
-    assert job.run(place, clock.now) == {"rejected": 1}
+    assert job.run(place, mine.clock.now) == {"rejected": 1}
     mine.reject(lie)
     shown = list[list[tuple[Any, ...]]]()
     for made in (planted, lie):

@@ -1,32 +1,13 @@
 """What operators see of what waits for them."""
 
-from typing import Any
-
 import pytest
-from starlette.testclient import TestClient
 
-from tests.integration.api.conftest import connect
-from tests.integration.api.mining.conftest import (
-    CHAIN,
-    CONTRACT,
-    EVIDENCE,
-    LINK,
-    Mine,
-    entry,
-    key,
-)
+from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, LINK, Mine, entry, key
 
 
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
-
-
-def test_the_queue__shows_whole_values_and_evidence_oldest_first(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    first = mine.submit(agent, CHAIN, CONTRACT)
-    second = mine.submit(agent, entry("website_url", "https://chain.link/"))
+def test_the_queue__shows_whole_values_and_evidence_oldest_first(mine: Mine) -> None:
+    first = mine.submit(mine.agent, CHAIN, CONTRACT)
+    second = mine.submit(mine.agent, entry("website_url", "https://chain.link/"))
     page = mine.client.get("/admin/queue", params={"limit": 2}, headers=mine.operator).json()
     assert page["kind"] == "submission"
     assert page["items"][1] == {
@@ -42,7 +23,7 @@ def test_the_queue__shows_whole_values_and_evidence_oldest_first(
             "field_value": LINK,
             "chain": "ethereum",
             "evidence_url": EVIDENCE,
-            "submitter_id": agent["user_id"],
+            "submitter_id": mine.agent["user_id"],
             "submitter": "quant",
             "task_id": first["entries"][1]["task_id"],
             "proofs": 0,
@@ -71,9 +52,7 @@ def test_the_queue_of_an_unknown_kind__is_refused(mine: Mine) -> None:
     assert answer.status_code == 400
 
 
-def test_claims_and_proofs__are_in_the_queue_until_their_verdict(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
+def test_claims_and_proofs__are_in_the_queue_until_their_verdict(mine: Mine) -> None:
     task = mine.client.post(
         "/admin/tasks",
         json={
@@ -86,7 +65,7 @@ def test_claims_and_proofs__are_in_the_queue_until_their_verdict(
     )
     assert task.status_code in (200, 201), task.text
     task_id = task.json()["id"] if "id" in task.json() else task.json()["task_id"]
-    claimed = mine.client.post(f"/tasks/{task_id}/claim", headers=key(agent))
+    claimed = mine.client.post(f"/tasks/{task_id}/claim", headers=key(mine.agent))
     assert claimed.status_code in (200, 201), claimed.text
 
     def waits(kind: str) -> list[str | None]:
@@ -99,6 +78,6 @@ def test_claims_and_proofs__are_in_the_queue_until_their_verdict(
         "observed_at": "2026-11-21T11:59:00Z",
         "observed_result": "Done.",
     }
-    filed = mine.client.post("/tasks/submit-proof", json=proof, headers=key(agent))
+    filed = mine.client.post("/tasks/submit-proof", json=proof, headers=key(mine.agent))
     assert filed.status_code in (200, 201), filed.text
     assert (waits("claim"), waits("proof")) == ([], ["Done."])

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select
-from starlette.testclient import TestClient
 
 from core.credits.ledger.writer import trial_balance, verify
 from core.db.engine import Database
@@ -19,18 +18,12 @@ from tests.integration.api.mining.conftest import (
     CHAIN,
     CONTRACT,
     LINK,
-    OTHER,
     Mine,
     Rebuild,
     entry,
     key,
     record,
 )
-
-
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
 
 
 def kinds(database: Database, agent: dict[str, Any]) -> list[tuple[str, int | None, int | None]]:
@@ -41,10 +34,8 @@ def kinds(database: Database, agent: dict[str, Any]) -> list[tuple[str, int | No
     return [(row.kind, row.tenths, row.credits) for row in rows]
 
 
-def test_an_approval__fills_the_field_and_pays_its_points(
-    mine: Mine, agent: dict[str, Any], database: Database
-) -> None:
-    made = mine.submit(agent, CHAIN, CONTRACT)
+def test_an_approval__fills_the_field_and_pays_its_points(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN, CONTRACT)
     assert mine.approve(made) == {
         "submission_id": made["submission_id"],
         "entry_id": made["entries"][0]["entry_id"],
@@ -68,8 +59,11 @@ def test_an_approval__fills_the_field_and_pays_its_points(
         "pending": False,
     }
     assert mine.fields()["total_empty"] == 8
-    assert sorted(kinds(database, agent)[2:]) == [("mine_approved", 20, 40), ("paid", None, 40)]
-    shown = mine.client.get("/agent/mining/balance", headers=key(agent)).json()
+    assert sorted(kinds(mine.database, mine.agent)[2:]) == [
+        ("mine_approved", 20, 40),
+        ("paid", None, 40),
+    ]
+    shown = mine.client.get("/agent/mining/balance", headers=key(mine.agent)).json()
     assert (shown["credit_balance"], shown["earned"], shown["owed"]) == (50, 40, 0)
     assert shown["recent_rewards"] == [
         {
@@ -150,27 +144,25 @@ def test_a_dashboard__of_work_that_is_wholly_paid__says_so(mine: Mine) -> None:
     ],
 )
 def test_an_approval_without_a_whole_record__is_refused_with_nothing_paid(
-    mine: Mine, agent: dict[str, Any], changes: dict[str, Any], field: str
+    mine: Mine, changes: dict[str, Any], field: str
 ) -> None:
-    made = mine.submit(agent, CHAIN)
+    made = mine.submit(mine.agent, CHAIN)
     before = mine.rows()
     answer = mine.decide("approve", made["submission_id"], **(record(made) | changes))
     assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, field)
     assert mine.rows() == before
 
 
-def test_a_record__leaves_out_nothing(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN)
+def test_a_record__leaves_out_nothing(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN)
     for name in ("method", "source", "observed_at", "observed_result", "match"):
         body = {part: value for part, value in record(made).items() if part != name}
         answer = mine.decide("approve", made["submission_id"], **body)
         assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, name)
 
 
-def test_an_entry__is_named_where_there_are_several_and_decided_once(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    made = mine.submit(agent, CHAIN, entry("website_url", "https://a.example/"))
+def test_an_entry__is_named_where_there_are_several_and_decided_once(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN, entry("website_url", "https://a.example/"))
     unnamed = mine.decide("reject", made["submission_id"], reason_code="out_of_date")
     assert unnamed.json()["detail"].startswith("entry_id: name the entry; the submission has")
     unknown = mine.decide("reject", made["submission_id"], entry_id=999, reason_code="out_of_date")
@@ -181,23 +173,21 @@ def test_an_entry__is_named_where_there_are_several_and_decided_once(
     for verb, body in (("approve", record(made)), ("reject", {"reason_code": "value_wrong"})):
         named = body | {"entry_id": made["entries"][0]["entry_id"]}
         assert mine.decide(verb, made["submission_id"], **named).status_code == 409
-    alone = mine.submit(agent, entry("audit_url", "https://a.example/"))
+    alone = mine.submit(mine.agent, entry("audit_url", "https://a.example/"))
     assert (
         mine.decide("reject", alone["submission_id"], reason_code="out_of_date").status_code == 200
     )
 
 
 @pytest.mark.parametrize("reason", ["superseded", "reversed", "wrong", "", None])
-def test_a_rejection__has_a_reason_that_reviewers_have(
-    mine: Mine, agent: dict[str, Any], reason: str | None
-) -> None:
-    made = mine.submit(agent, CHAIN)
+def test_a_rejection__has_a_reason_that_reviewers_have(mine: Mine, reason: str | None) -> None:
+    made = mine.submit(mine.agent, CHAIN)
     answer = mine.decide("reject", made["submission_id"], reason_code=reason)
     assert (answer.status_code, answer.json()["detail"][:11]) == (400, "reason_code")
 
 
-def test_an_address__is_approved_after_its_chain(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN, CONTRACT)
+def test_an_address__is_approved_after_its_chain(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN, CONTRACT)
     early = mine.decide("approve", made["submission_id"], **record(made, 1))
     assert (early.status_code, "approve a blockchain of the listing first" in early.text) == (
         409,
@@ -213,9 +203,9 @@ def test_an_address__is_approved_after_its_chain(mine: Mine, agent: dict[str, An
     [("value_wrong", (60, -60)), ("evidence_insufficient", (0, 0))],
 )
 def test_re_observers__are_paid_by_the_truth_that_the_review_found(
-    mine: Mine, agent: dict[str, Any], reason_code: str, earned: tuple[int, int]
+    mine: Mine, reason_code: str, earned: tuple[int, int]
 ) -> None:
-    made = mine.submit(agent, CHAIN)
+    made = mine.submit(mine.agent, CHAIN)
     honest, liar = (connect(mine.client, agent_name=name) for name in ("honest", "liar"))
     mine.re_observe(honest, made["entries"][0]["task_id"], "mismatch")
     mine.re_observe(liar, made["entries"][0]["task_id"], "match")
@@ -224,26 +214,16 @@ def test_re_observers__are_paid_by_the_truth_that_the_review_found(
     assert tuple(got) == earned
 
 
-def test_an_approval__pays_those_who_said_match(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN)
-    honest = connect(mine.client, agent_name="honest")
-    mine.re_observe(honest, made["entries"][0]["task_id"])
-    mine.approve(made)
-    assert mine.credits(honest)["earned"] == 60
-
-
-def test_a_superseded_value__settles_void(mine: Mine, agent: dict[str, Any]) -> None:
-    right, other = mine.submit(agent, CHAIN), mine.submit(agent, entry(value="base"))
+def test_a_superseded_value__settles_void(mine: Mine) -> None:
+    right, other = mine.submit(mine.agent, CHAIN), mine.submit(mine.agent, entry(value="base"))
     honest = connect(mine.client, agent_name="honest")
     mine.re_observe(honest, other["entries"][0]["task_id"], "mismatch")
     mine.approve(right)
     assert (mine.credits(honest)["earned"], mine.credits(honest)["owed"]) == (0, 0)
 
 
-def test_a_reversal__empties_the_field_and_takes_back_what_was_paid(
-    mine: Mine, agent: dict[str, Any], database: Database
-) -> None:
-    made = mine.submit(agent, CHAIN)
+def test_a_reversal__empties_the_field_and_takes_back_what_was_paid(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN)
     honest = connect(mine.client, agent_name="honest")
     mine.re_observe(honest, made["entries"][0]["task_id"])
     mine.approve(made)
@@ -255,21 +235,19 @@ def test_a_reversal__empties_the_field_and_takes_back_what_was_paid(
         "owed_credits": 40,
     }
     assert mine.field("blockchain")["current_value"] is None
-    assert (mine.credits(agent)["owed"], mine.credits(honest)["owed"]) == (40, 60)
+    assert (mine.credits(mine.agent)["owed"], mine.credits(honest)["owed"]) == (40, 60)
     again = mine.decide("reverse", made["submission_id"], reason="Again.")
     assert again.status_code == 409
-    assert ("mine_reversed", 20, 40) in kinds(database, agent)
-    mine.approve(mine.submit(agent, CHAIN))  # the next approval repays
-    assert mine.credits(agent)["owed"] == 0
-    with database.read() as session:
+    assert ("mine_reversed", 20, 40) in kinds(mine.database, mine.agent)
+    mine.approve(mine.submit(mine.agent, CHAIN))  # the next approval repays
+    assert mine.credits(mine.agent)["owed"] == 0
+    with mine.database.read() as session:
         assert sum(trial_balance(session).values()) == 0
-        assert verify(session, agent["user_id"]) == []
+        assert verify(session, mine.agent["user_id"]) == []
 
 
-def test_a_chain__is_not_reversed_while_an_address_stands_on_it(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    made = mine.submit(agent, CHAIN, CONTRACT)
+def test_a_chain__is_not_reversed_while_an_address_stands_on_it(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN, CONTRACT)
     mine.approve(made, 0)
     mine.approve(made, 1)
     ids = [one["entry_id"] for one in made["entries"]]
@@ -282,10 +260,7 @@ def test_a_chain__is_not_reversed_while_an_address_stands_on_it(
 
 @pytest.mark.slow
 def test_the_owner_of_the_submitter__decides_nothing_about_it(
-    mine: Mine,
-    operators_wallet: LocalAccount,
-    signed_in: Callable[[], tuple[Any, dict[str, str]]],
-    database: Database,
+    mine: Mine, operators_wallet: LocalAccount, signed_in: Callable[[], tuple[Any, dict[str, str]]]
 ) -> None:
     owned = connect(mine.client, login(mine.client, operators_wallet))
     made = mine.submit(owned, CHAIN)
@@ -305,7 +280,7 @@ def test_the_owner_of_the_submitter__decides_nothing_about_it(
         )
         by = decided.json()["reviewed_by"]
     approved = mine.approve(made)
-    with database.read() as session:
+    with mine.database.read() as session:
         names = [*session.scalars(select(MiningReview.operator).order_by(MiningReview.id))]
         numbers = {f"operator:{n}" for n in session.scalars(select(OperatorNumber.number))}
     assert names == [by, approved["reviewed_by"]]
@@ -314,13 +289,10 @@ def test_the_owner_of_the_submitter__decides_nothing_about_it(
 
 
 def test_the_owner_of_a_re_observer__decides_nothing_about_what_it_saw(
-    mine: Mine,
-    agent: dict[str, Any],
-    operators_wallet: LocalAccount,
-    signed_in: Callable[[], tuple[Any, dict[str, str]]],
+    mine: Mine, operators_wallet: LocalAccount, signed_in: Callable[[], tuple[Any, dict[str, str]]]
 ) -> None:
     owned = connect(mine.client, login(mine.client, operators_wallet), agent_name="observer")
-    made = mine.submit(agent, CHAIN)
+    made = mine.submit(mine.agent, CHAIN)
     path = f"/admin/mining/submissions/{made['submission_id']}"
     mine.re_observe(owned, made["entries"][0]["task_id"])
     client, headers = signed_in()
@@ -337,18 +309,6 @@ def test_the_owner_of_a_re_observer__decides_nothing_about_what_it_saw(
         assert is_refused("reject", {"reason_code": "value_wrong"})
         mine.approve(made)
         assert is_refused("reverse", {"reason": "No."})
-
-
-def test_agents_and_owners__decide_nothing(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN)
-    for verb, body in (
-        ("approve", record(made)),
-        ("reject", {"reason_code": "value_wrong"}),
-        ("reverse", {"reason": "No."}),
-    ):
-        answer = mine.decide(verb, made["submission_id"], key(agent), **body)
-        assert answer.status_code == 403
-    assert mine.client.get("/admin/queue", headers=key(agent)).status_code == 403
 
 
 # At once
@@ -372,8 +332,8 @@ def test_the_same_value_twice_at_once__is_one_submission_and_one_duplicate(mine:
     assert mine.rows()["mining_entry"] == 2
 
 
-def test_two_approvals_at_once__pay_once(mine: Mine, agent: dict[str, Any]) -> None:
-    made = mine.submit(agent, CHAIN)
+def test_two_approvals_at_once__pay_once(mine: Mine) -> None:
+    made = mine.submit(mine.agent, CHAIN)
     other = mine.submit(connect(mine.client, agent_name="other"), entry(value="base"))
 
     def send(what: dict[str, Any]) -> Callable[[], int]:
@@ -403,11 +363,3 @@ def test_approvals_and_submissions_at_once__wait_for_one_another_and_all_end(min
     chains = ("base", "bsc", "tron", "solana")
     calls = [*map(approve, made), *map(send, agents, chains)]
     assert at_once(calls) == [200] * 8
-
-
-def test_another_address_of_the_same_field__is_another_value(
-    mine: Mine, agent: dict[str, Any]
-) -> None:
-    mine.submit(agent, CHAIN, CONTRACT)
-    mine.submit(agent, entry(value="base"), entry("contract_address", OTHER))
-    assert mine.rows()["mining_entry"] == 4

@@ -50,21 +50,6 @@ def test_an_agent__registers_mines_is_reviewed_and_paid_by_the_client(mine: Mine
     assert refused.value.status == 400
 
 
-def test_an_agent__registers_mines_is_reviewed_and_paid_by_tools(mine: Mine) -> None:
-    agent = call(mine.client, "agent_connect", agent_name="quant")["structuredContent"]
-    who = key(agent)
-    named = {"exchange": "binance", "symbol": "LINK_USDT"}
-    before = call(mine.client, "get_mining_tasks", who, **named)["structuredContent"]
-    assert before["total_empty"] == 9
-    body = {"exchange": "binance", "symbol": "LINK/USDT", "entries": [CHAIN, CONTRACT]}
-    made = call(mine.client, "submit_discovery", who, **body)["structuredContent"]
-    for place in (0, 1):
-        mine.approve(made, place)
-    after = call(mine.client, "get_mining_tasks", who, **named)["structuredContent"]
-    assert (after["total_empty"], after["total_credit_on_approval"]) == (7, 170)
-    assert mine.credits(agent)["earned"] == 140
-
-
 def test_a_status__counts_verified_work_as_the_strip_and_earnings_do(mine: Mine) -> None:
     miner, observer = (connect(mine.client, agent_name=name) for name in ("miner", "observer"))
     made = mine.submit(miner, CHAIN, CONTRACT)
@@ -108,10 +93,3 @@ def test_the_tools__answer_what_their_routes_answer(mine: Mine) -> None:
         answer = mine.client.post(path, json=refused, headers=who)
         assert answer.status_code >= 400
         same(call(mine.client, "submit_discovery", who, **refused), answer)
-
-
-@pytest.mark.parametrize("missing", ["exchange", "symbol"])
-def test_get_mining_tasks__needs_both_names(mine: Mine, missing: str) -> None:
-    named = {"exchange": "binance", "symbol": "LINK_USDT"}
-    del named[missing]
-    assert call(mine.client, "get_mining_tasks", **named)["isError"] is True

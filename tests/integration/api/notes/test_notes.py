@@ -157,14 +157,6 @@ def test_an_unknown_token__has_a_valid_note(client: TestClient, token: str) -> N
     assert sections_of(note) == ["Deep intelligence", "Sources"]
 
 
-def test_an_unknown_token__is_a_valid_note_of_the_pro_tier_too(
-    client: TestClient, agent: dict[str, str]
-) -> None:
-    note = read(client, "NOPE", agent)
-    assert front_of(note)["tier"] == "pro"
-    assert sections_of(note) == ["Deep intelligence", "Sources"]
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -258,10 +250,6 @@ def test_a_pro_note__may_be_kept_ten_seconds_by_its_reader(
     clock.pass_(seconds=1)
     later = client.get("/kg/BTC.md", headers={**agent, "If-None-Match": first.headers["ETag"]})
     assert later.status_code == 200
-
-
-def test_a_key_that_is_not_valid__gets_no_note(client: TestClient, market: MarketIds) -> None:
-    assert client.get("/kg/BTC.md", headers={KEY: "sk_unknown"}).status_code == 401
 
 
 def test_the_list__finds_by_how_tickers_begin(client: TestClient, market: MarketIds) -> None:

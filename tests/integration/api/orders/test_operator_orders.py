@@ -25,7 +25,7 @@ from core.perps.rules.orders import OrderAnswer
 from core.perps.tables import PerpsOperatorOrder
 from core.perps.venue import OperatorDesk
 from tests.hl_exchange import Exchange, serving
-from tests.integration.api.conftest import Clock, FewAnswersChain, connect, deps_of, reason
+from tests.integration.api.conftest import Clock, FewAnswersChain, deps_of, reason
 from tests.perps_desk import FakeDesk
 from tests.unit.core.chain.test_signatures import written_otherwise
 
@@ -132,14 +132,6 @@ def states(deps: Deps) -> list[str]:
 # Who
 
 
-@pytest.mark.parametrize("path", ["", "/execute", "/record"])
-def test_an_agent__is_not_authorized(trader: Trader, path: str) -> None:
-    answer = trader.client.post(
-        PATH + path, json={}, headers={"X-SVC-User-Key": connect(trader.client)["api_key"]}
-    )
-    assert (answer.status_code, answer.json()["detail"]) == (403, "not authorized")
-
-
 def test_without_an_account_at_the_venue__the_routes_are_off(trader: Trader, deps: Deps) -> None:
     app = create_app(deps.with_part(OperatorDesk, None))
     client = TestClient(app, base_url=str(trader.client.base_url))
@@ -173,11 +165,6 @@ def test_a_market_order__has_a_limit_that_the_venue_takes(
     assert made["limit_px"] == limit_px
     done = trader.execute(made).json()
     assert (done["status"], done["venue_words"], trader.held) == ("accepted", None, {coin: "0"})
-
-
-def test_the_same_idempotency_key__prepares_once(trader: Trader, deps: Deps) -> None:
-    first, again = (trader.prepare(headers={"Idempotency-Key": "k"}).json() for _ in range(2))
-    assert (first, rows(deps)) == (again, 1)
 
 
 @pytest.mark.parametrize(

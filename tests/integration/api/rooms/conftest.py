@@ -87,7 +87,7 @@ class Stage:
         with self.database.write() as session:
             for n in range(3):
                 ref = f"task:claim:{who.user_id}{n}"
-                standing.note_verified_claim(session, who.user_id, ref, self.clock.now)
+                standing.note_verified_claims(session, {ref: who.user_id}, self.clock.now)
 
     def approve(self, who: Agent) -> None:
         """Approve a submission of it, for one point."""

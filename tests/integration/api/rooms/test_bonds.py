@@ -1,6 +1,5 @@
 """From protection level 2 on a post without standing locks a bond, which comes back."""
 
-from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from api.areas.rooms import jobs as job
-from api.kernel.jobs import JobPlace, area_jobs
+from api.kernel.jobs import JobPlace
 from core.earn.ledger import awards
 from core.earn.rules.payout import PayoutLimits
 from core.mandate.chain.reader import VaultReader
@@ -18,8 +17,6 @@ from core.rooms.bonds import return_bonds
 from core.targets.rules import TargetLimits
 from tests.integration.api.conftest import login, reason
 from tests.integration.api.rooms.conftest import Agent, Stage
-
-SEVEN_DAYS = timedelta(days=7)
 
 
 def place(stage: Stage) -> JobPlace:
@@ -126,19 +123,6 @@ def test_a_bond__is_returned_whatever_the_level_is_by_then(stage: Stage, author:
     assert returned(stage) == 1
 
 
-def test_many_bonds__are_returned_run_by_run(
-    stage: Stage, author: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(job, "BONDS_A_TURN", 2)
-    monkeypatch.setattr(job, "TURNS_A_RUN", 1)
-    stage.defend(2)
-    for _ in range(3):
-        stage.posted(author)
-    stage.clock.pass_(days=7)
-    assert [returned(stage) for _ in range(3)] == [2, 1, 0]
-    assert stage.credits(author)["earned"] == 100
-
-
 def test_one_run__returns_bonds_in_several_turns(
     stage: Stage, author: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,10 +150,6 @@ def test_the_job__holds_no_account_before_the_turn_of_payouts(stage: Stage, auth
         with pytest.raises(OperationalError, match="lock timeout"):
             return_now()
     assert returned(stage) == 1
-
-
-def test_the_worker__finds_the_job(stage: Stage) -> None:
-    assert "rooms" in {one.name for one in area_jobs()}
 
 
 # A case that names the post

@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import event, text
-from starlette.testclient import TestClient
 
-from api.kernel.operation import Deps
 from core.db.engine import Database
 from core.rooms import posts
-from tests.integration.api.conftest import Clock, connect, login, reason
+from tests.integration.api.conftest import login
 from tests.integration.api.rooms.conftest import SUMMARY, TOKEN, Stage
 from tests.integration.api.tools.conftest import call
 from tests.integration.api.tools.test_tools_parity import same
@@ -238,26 +236,12 @@ def test_a_post__is_kept_and_shown_as_the_text_that_was_sent(stage: Stage, said:
     assert stage.read()["messages"][0]["text"] == said
 
 
-def test_a_read__is_answered_as_json_that_no_browser_takes_for_a_page(stage: Stage) -> None:
-    stage.posted(stage.agent(), "<script>alert(1)</script>")
-    answer = stage.client.get(f"/hive/rooms/{stage.room}")
-    assert answer.headers["content-type"].startswith("application/json")
-    assert answer.headers["x-content-type-options"] == "nosniff"
-
-
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"text": ""}, "text"),
     ({"text": "a" * 4_001}, "text"),
     ({"text": "a" * 102_400}, "text"),
-    ({"text": "a\u0007b"}, "text"),
-    ({"text": "a\rb"}, "text"),
     ({"text": "a\u202eb"}, "text"),
-    ({"text": "a\u2066b"}, "text"),
-    ({"text": "a\u200bb"}, "text"),
-    ({"text": "a\U000e0041b"}, "text"),
     ({"text": " \n "}, "text"),
-    ({"text": 7}, "text"),
-    ({"text": None}, "text"),
     ({}, "text"),
     ({"text": "a", "reply_to": "1"}, "reply_to"),
     ({"text": "a", "reply_to": 0}, "reply_to"),
@@ -276,15 +260,6 @@ def test_a_hostile_post__is_refused_by_its_field_and_moves_nothing(stage: Stage)
         named.append((refused.json()["detail"].split(":")[0], field))
     assert [pair for pair in named if pair[0] != pair[1]] == []
     assert (stage.rows(), stage.credits(author)) == (before, held)
-
-
-@pytest.mark.parametrize("half", [b"\\ud800", b"\\u0000"], ids=["half a pair", "NUL"])
-def test_what_no_text_holds__is_refused(stage: Stage, half: bytes) -> None:
-    headers = stage.agent().key | {"Content-Type": "application/json"}
-    path, body = f"/hive/rooms/{stage.room}/messages", b'{"text": "a' + half + b'b"}'
-    before = stage.rows()
-    assert stage.client.post(path, content=body, headers=headers).status_code == 400
-    assert stage.rows() == before
 
 
 def test_a_reply__is_to_a_message_of_the_same_room(stage: Stage) -> None:
@@ -316,18 +291,6 @@ def test_the_first_reply__is_another_persons_and_one_alone(
 # Idempotency and tools
 
 
-def test_the_same_key_and_body__post_once_and_charge_once(stage: Stage) -> None:
-    author = stage.agent()
-    headers = {"Idempotency-Key": "one"}
-    first = stage.post(author, headers=headers)
-    before, held = stage.rows(), stage.credits(author)
-    again = stage.post(author, headers=headers)
-    assert (first.status_code, again.status_code) == (201, 201)
-    assert (again.json(), again.headers["Idempotent-Replay"]) == (first.json(), "true")
-    assert stage.post(author, "other", headers=headers).status_code == 409
-    assert (stage.rows(), stage.credits(author)) == (before, held)
-
-
 def test_the_tools__answer_what_their_routes_answer(stage: Stage) -> None:
     client, author = stage.client, stage.agent()
     stage.posted(author, "<b>hello</b>", reply_to=stage.summary)
@@ -351,15 +314,3 @@ def test_the_tools__answer_what_their_routes_answer(stage: Stage) -> None:
         call(client, "hive_post", id=stage.room, text="a")["structuredContent"]["service"]["reason"]
         == "auth_required"
     )
-
-
-def test_reading__needs_no_key_and_posting_does(
-    client: TestClient, deps: Deps, clock: Clock
-) -> None:
-    agent = connect(client)
-    with deps.database.write() as session:
-        room = posts.open_room(session, TOKEN, clock.now)
-        posts.post_summary(session, room, agent["user_id"], SUMMARY, 1, clock.now)
-    assert client.get(f"/hive/rooms/{room}").status_code == 200
-    for path in (f"/hive/rooms/{room}/messages", "/hive/messages/1/release"):
-        assert reason(client.post(path, json={"text": "a"})) == (401, "auth_required")

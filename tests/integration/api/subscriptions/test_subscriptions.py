@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
-from core.identity.tables import ApiKey
 from core.subscriptions.tables import SubscriptionPurchase
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
@@ -184,13 +183,6 @@ def test_a_bad_order__is_400_and_moves_nothing(
 ) -> None:
     assert subscriber.post("/subscriptions/credits/subscribe", body).status_code == 400
     assert subscriber.available() == HAD
-
-
-def test_a_key_without_the_scope_spend__may_preview_and_not_buy(subscriber: Subscriber) -> None:
-    with subscriber.database.write() as session:
-        session.query(ApiKey).filter_by(account_id=subscriber.user_id).one().scopes = ["read"]
-    assert subscriber.preview(1)["price_credits"] == 10_000
-    assert reason(subscriber.subscribe(1)) == (403, "agent_key_scope")
 
 
 def test_prices__say_that_subscriptions_charge(client: TestClient) -> None:

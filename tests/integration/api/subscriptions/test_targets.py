@@ -14,12 +14,7 @@ from core.subscriptions.rules import Tier
 from core.targets import queries, views
 from core.targets.rules import TargetLimits
 from tests.integration.api.conftest import Clock, Limit, reason
-from tests.integration.api.subscriptions.conftest import (
-    BASES,
-    Subscriber,
-    measured,
-    subscriber_of,
-)
+from tests.integration.api.subscriptions.conftest import BASES, Subscriber, measured, subscriber_of
 
 pytestmark = pytest.mark.usefixtures("listed")
 

@@ -1,15 +1,16 @@
 """Agents, tasks and reviews that the tests of the market are made of."""
 
 import copy
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
+from api.areas.tasks import jobs as job
 from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
@@ -22,7 +23,7 @@ from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
 from core.safety.queries import change_defense
 from core.targets.rules import TargetLimits
-from core.tasks import market
+from core.tasks import market as reviews
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim
 from core.times import instant_text
@@ -37,6 +38,7 @@ from tests.integration.api.conftest import (
     login,
 )
 from tests.integration.api.in_process import AppClient
+from tests.integration.core.earn.people import fund
 from tests.integration.scenes import Scene, Scenes
 
 TRANSLATION = {
@@ -84,77 +86,115 @@ def _registered(database: Database) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def origin(request: pytest.FixtureRequest, template: str) -> str:
-    """Where the test has the nine, they are registered already."""
+    """Where the test has a market, its nine are registered already."""
     return request.getfixturevalue("nine").database if "nine" in request.fixturenames else template
 
 
-@pytest.fixture
-def agents(nine: Scene, crowded: TestClient) -> list[dict[str, Any]]:
-    """Nine persons, each at a network address of its own."""
-    return copy.deepcopy(nine.held)
+@dataclass(frozen=True)
+class Market:
+    """What tests do to the market: `agents` are nine persons, each at a network address of its own."""
 
+    client: TestClient
+    deps: Deps
+    operator: dict[str, str]
+    agents: list[dict[str, Any]]
 
-@pytest.fixture
-def offered(crowded: TestClient, operator: dict[str, str]) -> Callable[..., dict[str, Any]]:
-    def offer(**changes: Any) -> dict[str, Any]:
-        answer = crowded.post("/admin/tasks", json=TRANSLATION | changes, headers=operator)
+    @property
+    def clock(self) -> Clock:
+        return cast("Clock", self.deps.clock)
+
+    def offer(self, **changes: Any) -> dict[str, Any]:
+        """A task that takes one claim at a time."""
+        body = TRANSLATION | changes
+        answer = self.client.post("/admin/tasks", json=body, headers=self.operator)
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
 
-    return offer
+    def read(self, task_id: int, **headers: str) -> dict[str, Any]:
+        return dict(self.client.get(f"/tasks/{task_id}", headers=headers).json())
+
+    def open_reobservation(self, submitter: dict[str, Any], entry_id: int = ENTRY) -> int:
+        with self.deps.database.write() as session:
+            owner_id = session.get_one(Account, submitter["id"]).owner_id
+            return reviews.open_reobservation(
+                session,
+                entry_id,
+                "binance_abc_usdt",
+                "contract_address",
+                submitter["id"],
+                person_of(submitter["id"], owner_id),
+                self.clock.now,
+            )
+
+    def review(
+        self, truth: Truth, entry_id: int = ENTRY, limits: PayoutLimits | None = None
+    ) -> None:
+        caps = limits or payout_limits(self.deps.limits)
+        with self.deps.database.write() as session:
+            reviews.review_ended(session, entry_id, truth, caps, self.clock.now)
+
+    def claim(self, who: dict[str, Any], task_id: int) -> Any:
+        return self.client.post(f"/tasks/{task_id}/claim", headers=who["headers"])
+
+    def prove(self, who: dict[str, Any], task_id: int, **changes: Any) -> Any:
+        """A field that is ... is left out."""
+        sent = {
+            "task_id": task_id,
+            "verdict": "match",
+            "observed_at": instant_text(self.clock.now),
+            "observed_result": "The exchange lists it.",
+            "source_url": "https://example.com/abc",
+        } | changes
+        body = {name: value for name, value in sent.items() if value is not ...}
+        return self.client.post("/tasks/submit-proof", json=body, headers=who["headers"])
+
+    def finish(self, who: dict[str, Any], task_id: int) -> Any:
+        """The proof of a task that is no re-observation."""
+        return self.prove(who, task_id, verdict=..., source_url=...)
+
+    def decide(self, claim_id: int, word: str = "verified") -> Any:
+        body = {"verdict": word, "note": "Compared with the notice."}
+        path = f"/admin/tasks/claims/{claim_id}/verdict"
+        return self.client.post(path, json=body, headers=self.operator)
+
+    def run_job(self) -> Mapping[str, Any]:
+        return job.run(place(self.deps), self.clock.now)
+
+    def give(self, who: dict[str, Any], amount: int) -> None:
+        with self.deps.database.write() as session:
+            credit_ledger.earn(session, who["id"], amount, "test", {}, self.clock.now)
+
+    def fund(self, some: Sequence[dict[str, Any]]) -> None:
+        """One wallet sends each of them its first USDC."""
+        with self.deps.database.write() as session:
+            for number, who in enumerate(some, 1):
+                fund(session, who["id"], "0x" + "ab" * 20, number)
+
+    def holds(self, who: dict[str, Any]) -> tuple[int, int, int]:
+        """Earned, bonded and owed."""
+        with self.deps.database.read() as session:
+            held = load_balance(session, who["id"])
+            return held.earned, held.bonded, held.owed
+
+    def stages(self, task_id: int) -> list[tuple[str, int]]:
+        with self.deps.database.read() as session:
+            query = select(TaskClaim.stage, TaskClaim.tenths).where(TaskClaim.task_id == task_id)
+            rows = session.execute(query.order_by(TaskClaim.id))
+            return [(stage, tenths) for stage, tenths in rows]
+
+    def written(self) -> dict[str, Any]:
+        """Every row of the market, of what it pays and of credits."""
+        with self.deps.database.read() as session:
+            rows = {
+                name: session.scalars(text(f"select t::text from {name} t order by 1")).all()
+                for name in (*TABLES, *LEDGERS)
+            }
+            return rows | {"heads": session.execute(text("select * from credit_head")).all()}
 
 
-def open_reobservation(deps: Deps, submitter: dict[str, Any], entry_id: int = ENTRY) -> int:
-    with deps.database.write() as session:
-        owner_id = session.get_one(Account, submitter["id"]).owner_id
-        return market.open_reobservation(
-            session,
-            entry_id,
-            "binance_abc_usdt",
-            "contract_address",
-            submitter["id"],
-            person_of(submitter["id"], owner_id),
-            deps.clock(),
-        )
-
-
-def review(deps: Deps, truth: Truth, entry_id: int = ENTRY) -> None:
-    with deps.database.write() as session:
-        limits = payout_limits(deps.limits)
-        market.review_ended(session, entry_id, truth, limits, deps.clock())
-
-
-def claimed(client: TestClient, who: dict[str, Any], task_id: int, **headers: str) -> Any:
-    return client.post(f"/tasks/{task_id}/claim", headers=who["headers"] | headers)
-
-
-def proof(deps: Deps, task_id: int, **changes: Any) -> dict[str, Any]:
-    sent = {
-        "task_id": task_id,
-        "verdict": "match",
-        "observed_at": instant_text(deps.clock()),
-        "observed_result": "The exchange lists it.",
-        "source_url": "https://example.com/abc",
-    } | changes
-    return {name: value for name, value in sent.items() if value is not ...}
-
-
-def prove(client: TestClient, deps: Deps, who: dict[str, Any], task_id: int, **changes: Any) -> Any:
-    return client.post(
-        "/tasks/submit-proof", json=proof(deps, task_id, **changes), headers=who["headers"]
-    )
-
-
-def done(deps: Deps, task_id: int) -> dict[str, Any]:
-    """A proof of a task that is no re-observation."""
-    return proof(deps, task_id, verdict=..., source_url=...)
-
-
-def verdict(
-    client: TestClient, operator: dict[str, str], claim_id: int, word: str = "verified"
-) -> Any:
-    body = {"verdict": word, "note": "Compared with the notice."}
-    return client.post(f"/admin/tasks/claims/{claim_id}/verdict", json=body, headers=operator)
+@pytest.fixture
+def market(nine: Scene, crowded: TestClient, deps: Deps, operator: dict[str, str]) -> Market:
+    return Market(crowded, deps, operator, copy.deepcopy(nine.held))
 
 
 def named(answer: Any) -> tuple[int, str]:
@@ -164,34 +204,6 @@ def named(answer: Any) -> tuple[int, str]:
 
 TABLES = ("task", "task_claim", "task_proof", "task_verdict", "task_review", "earn_award")
 LEDGERS = ("earn_feed", "credit_entry", "earn_claim", "earn_queue")
-
-
-def written(deps: Deps) -> dict[str, Any]:
-    """Every row of the market, of what it pays and of credits."""
-    with deps.database.read() as session:
-        rows = {
-            name: session.execute(text(f"select t::text from {name} t order by 1")).scalars().all()
-            for name in (*TABLES, *LEDGERS)
-        }
-        return rows | {"heads": session.execute(text("select * from credit_head")).all()}
-
-
-def holds(deps: Deps, who: dict[str, Any]) -> tuple[int, int, int]:
-    """Earned, bonded and owed."""
-    with deps.database.read() as session:
-        held = load_balance(session, who["id"])
-        return held.earned, held.bonded, held.owed
-
-
-def give(deps: Deps, who: dict[str, Any], amount: int) -> None:
-    with deps.database.write() as session:
-        credit_ledger.earn(session, who["id"], amount, "test", {}, deps.clock())
-
-
-def stages(deps: Deps, task_id: int) -> list[tuple[str, int]]:
-    with deps.database.read() as session:
-        query = select(TaskClaim.stage, TaskClaim.tenths).where(TaskClaim.task_id == task_id)
-        return [(stage, tenths) for stage, tenths in session.execute(query.order_by(TaskClaim.id))]
 
 
 def place(deps: Deps) -> JobPlace:

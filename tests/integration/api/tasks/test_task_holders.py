@@ -2,50 +2,29 @@
 of them, for nothing and for good.
 """
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
-from starlette.testclient import TestClient
 
-from api.areas.tasks import jobs as job
-from api.kernel.operation import Deps
 from core.tasks.claims import Claimant, claim
 from core.tasks.rules import ClaimBounds, TaskFault, TaskRefusedError
-from tests.integration.api.conftest import Clock, login
-from tests.integration.api.tasks.conftest import (
-    agent,
-    at_address,
-    claimed,
-    done,
-    named,
-    open_reobservation,
-    owned_pair,
-    place,
-    prove,
-    verdict,
-    written,
-)
-from tests.integration.core.earn.people import fund
-
-Offer = Callable[..., dict[str, Any]]
+from tests.integration.api.conftest import login
+from tests.integration.api.tasks.conftest import Market, agent, at_address, named
 
 
-def hold(client: TestClient, offered: Offer, who: dict[str, Any], count: int) -> list[Any]:
+def hold(market: Market, who: dict[str, Any], count: int) -> list[Any]:
     """The answers to as many claims, each of a task of its own."""
-    return [claimed(client, who, offered()["id"]) for _ in range(count)]
+    return [market.claim(who, market.offer()["id"]) for _ in range(count)]
 
 
-def test_a_person__holds_five_tasks_at_once(
-    crowded: TestClient, deps: Deps, offered: Offer, agents: list[dict[str, Any]]
-) -> None:
-    made = hold(crowded, offered, agents[0], 5)
+def test_a_person__holds_five_tasks_at_once(market: Market) -> None:
+    made = hold(market, market.agents[0], 5)
     assert [answer.status_code for answer in made] == [201] * 5
-    task_id = offered()["id"]
-    before = written(deps)
-    refused = claimed(crowded, agents[0], task_id)
+    task_id = market.offer()["id"]
+    before = market.written()
+    refused = market.claim(market.agents[0], task_id)
     assert (named(refused), refused.json()["detail"]) == (
         (409, "too_many_claims"),
         (
@@ -53,122 +32,86 @@ def test_a_person__holds_five_tasks_at_once(
             "expires."
         ),
     )
-    assert written(deps) == before
-    assert claimed(crowded, agents[1], task_id).status_code == 201
+    assert market.written() == before
+    assert market.claim(market.agents[1], task_id).status_code == 201
 
 
-def test_a_proof__holds_the_task_until_it_is_decided(
-    crowded: TestClient,
-    deps: Deps,
-    operator: dict[str, str],
-    offered: Offer,
-    agents: list[dict[str, Any]],
-) -> None:
-    first = hold(crowded, offered, agents[0], 5)[0].json()
-    body = done(deps, first["task_id"])
-    crowded.post("/tasks/submit-proof", json=body, headers=agents[0]["headers"])
-    task_id = offered()["id"]
-    assert named(claimed(crowded, agents[0], task_id)) == (409, "too_many_claims")
-    verdict(crowded, operator, first["claim_id"], "rejected")
-    assert claimed(crowded, agents[0], task_id).status_code == 201
+def test_a_proof__holds_the_task_until_it_is_decided(market: Market) -> None:
+    first = hold(market, market.agents[0], 5)[0].json()
+    market.finish(market.agents[0], first["task_id"])
+    task_id = market.offer()["id"]
+    assert named(market.claim(market.agents[0], task_id)) == (409, "too_many_claims")
+    market.decide(first["claim_id"], "rejected")
+    assert market.claim(market.agents[0], task_id).status_code == 201
 
 
-def test_the_agents_of_an_owner__hold_five_together(
-    crowded: TestClient, offered: Offer, wallet: LocalAccount
-) -> None:
-    session = login(crowded, wallet)
-    one, other = agent(crowded, session), agent(crowded, session)
-    hold(crowded, offered, one, 3)
-    answers = hold(crowded, offered, other, 3)
+def test_the_agents_of_an_owner__hold_five_together(market: Market, wallet: LocalAccount) -> None:
+    session = login(market.client, wallet)
+    one, other = agent(market.client, session), agent(market.client, session)
+    hold(market, one, 3)
+    answers = hold(market, other, 3)
     assert [answer.status_code for answer in answers] == [201, 201, 409]
 
 
-def test_the_unowned_agents_of_an_address__hold_ten_together(
-    crowded: TestClient, offered: Offer, agents: list[dict[str, Any]]
-) -> None:
-    swarm = [agent(crowded, at_address(99)) for _ in range(3)]
+def test_the_unowned_agents_of_an_address__hold_ten_together(market: Market) -> None:
+    swarm = [agent(market.client, at_address(99)) for _ in range(3)]
     for who in swarm[:2]:
-        hold(crowded, offered, who, 5)
-    refused = claimed(crowded, swarm[2], offered()["id"])
+        hold(market, who, 5)
+    refused = market.claim(swarm[2], market.offer()["id"])
     assert refused.json()["detail"].startswith("The agents of your network address hold 10 tasks")
-    assert hold(crowded, offered, agents[0], 1)[0].status_code == 201
+    assert hold(market, market.agents[0], 1)[0].status_code == 201
 
 
-def test_the_unowned_agents_of_a_funding_wallet__hold_ten_together(
-    deps: Deps, offered: Offer, agents: list[dict[str, Any]]
-) -> None:
-    with deps.database.write() as session:
-        for number, who in enumerate(agents[:3], 1):
-            fund(session, who["id"], "0x01", number)
-    task_ids = [offered()["id"] for _ in range(3)]
+def test_the_unowned_agents_of_a_funding_wallet__hold_ten_together(market: Market) -> None:
+    market.fund(market.agents[:3])
+    task_ids = [market.offer()["id"] for _ in range(3)]
     bounds = ClaimBounds(of_person=5, of_address=2)
     faults = list[TaskFault]()
-    for who, task_id in zip(agents[:3], task_ids, strict=True):
+    for who, task_id in zip(market.agents[:3], task_ids, strict=True):
         by = Claimant(who["id"], f"agent:{who['id']}")
-        with deps.database.write() as session:
+        with market.deps.database.write() as session:
             try:
-                claim(session, task_id, by, 0, timedelta(hours=24), deps.clock(), bounds)
+                claim(session, task_id, by, 0, timedelta(hours=24), market.deps.clock(), bounds)
             except TaskRefusedError as refused:
                 faults.append(refused.fault)
     assert faults == [TaskFault.TOO_MANY_CLAIMS]
 
 
-def test_a_re_observation__admits_whoever_holds_five(
-    crowded: TestClient, deps: Deps, offered: Offer, agents: list[dict[str, Any]]
-) -> None:
-    hold(crowded, offered, agents[0], 5)
+def test_a_re_observation__admits_whoever_holds_five(market: Market) -> None:
+    hold(market, market.agents[0], 5)
     for entry_id in range(100, 107):
-        task_id = open_reobservation(deps, agents[1], entry_id)
-        assert claimed(crowded, agents[0], task_id).status_code == 201
-        assert prove(crowded, deps, agents[0], task_id).status_code == 201
+        task_id = market.open_reobservation(market.agents[1], entry_id)
+        assert market.claim(market.agents[0], task_id).status_code == 201
+        assert market.prove(market.agents[0], task_id).status_code == 201
 
 
-def test_a_claim_that_ran_out_of_time__counts_no_more_before_the_job_runs(
-    crowded: TestClient, clock: Clock, offered: Offer, agents: list[dict[str, Any]]
-) -> None:
-    hold(crowded, offered, agents[0], 5)
-    clock.pass_(hours=24)
-    assert claimed(crowded, agents[0], offered()["id"]).status_code == 201
+def test_a_claim_that_ran_out_of_time__counts_no_more_before_the_job_runs(market: Market) -> None:
+    hold(market, market.agents[0], 5)
+    market.clock.pass_(hours=24)
+    assert market.claim(market.agents[0], market.offer()["id"]).status_code == 201
 
 
-def test_who_let_a_task_lapse__claims_it_again_after_24_hours(
-    crowded: TestClient, deps: Deps, clock: Clock, offered: Offer, agents: list[dict[str, Any]]
-) -> None:
-    task_id = offered()["id"]
-    claimed(crowded, agents[0], task_id)
-    clock.pass_(hours=24)
+def test_who_let_a_task_lapse__claims_it_again_after_24_hours(market: Market) -> None:
+    task_id = market.offer()["id"]
+    market.claim(market.agents[0], task_id)
+    market.clock.pass_(hours=24)
     for _ in range(2):  # before the job has run, and after it
-        before = written(deps)
-        refused = claimed(crowded, agents[0], task_id)
+        before = market.written()
+        refused = market.claim(market.agents[0], task_id)
         assert named(refused) == (409, "claim_lapsed")
-        assert written(deps) == before
-        job.run(place(deps), clock.now)
+        assert market.written() == before
+        market.run_job()
     assert refused.json()["detail"] == (
         f"A claim of yours or of your group let task {task_id} lapse; claim it again from 2026-11-23T12:00:00Z on."
     )
-    clock.pass_(hours=24, seconds=-1)
-    assert named(claimed(crowded, agents[0], task_id)) == (409, "claim_lapsed")
-    clock.pass_(seconds=1)
-    assert claimed(crowded, agents[0], task_id).status_code == 201
+    market.clock.pass_(hours=24, seconds=-1)
+    assert named(market.claim(market.agents[0], task_id)) == (409, "claim_lapsed")
+    market.clock.pass_(seconds=1)
+    assert market.claim(market.agents[0], task_id).status_code == 201
 
 
-def test_who_let_a_task_lapse__is_a_person_whichever_of_its_agents_claims(
-    crowded: TestClient,
-    clock: Clock,
-    offered: Offer,
-    wallet: LocalAccount,
-    agents: list[dict[str, Any]],
-) -> None:
-    one, other = owned_pair(crowded, wallet)
-    task_id = offered()["id"]
-    claimed(crowded, one, task_id)
-    clock.pass_(hours=24)
-    assert named(claimed(crowded, other, task_id)) == (409, "claim_lapsed")
-    assert claimed(crowded, agents[0], task_id).status_code == 201
-
-
-def test_counts_of_held_tasks__read_an_index_however_many_there_are(deps: Deps) -> None:
-    with deps.database.write() as session:
+def test_counts_of_held_tasks__read_an_index_however_many_there_are(market: Market) -> None:
+    with market.deps.database.write() as session:
         session.execute(text("set local enable_seqscan = off"))
         session.execute(text("drop index uq_task_claim_held"))  # the shorter way in an empty table
         plan = session.scalars(

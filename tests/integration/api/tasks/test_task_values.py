@@ -1,6 +1,6 @@
 """Whole values, gold, and agents with an open case."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from core.listings.rules import Symbol
 from core.tasks.rules import Truth
 from core.tasks.tables import Task
 from tests.integration.api.conftest import Limit
-from tests.integration.api.tasks.conftest import claimed, prove, review, written
+from tests.integration.api.tasks.conftest import Market
 
 PROJECT_URL = "https://abc.example.com/project/of/a/listing"
 
@@ -40,49 +40,47 @@ def mined(client: TestClient, who: dict[str, Any]) -> int:
 
 
 @pytest.mark.usefixtures("listed")
-def test_a_whole_value__is_shown_to_its_submitter_and_to_open_claims_alone(
-    crowded: TestClient, deps: Deps, agents: list[dict[str, Any]]
-) -> None:
-    task_id = mined(crowded, agents[0])
+def test_a_whole_value__is_shown_to_its_submitter_and_to_open_claims_alone(market: Market) -> None:
+    task_id = mined(market.client, market.agents[0])
 
     def seen(who: dict[str, Any] | None) -> tuple[Any, Any]:
         headers = who["headers"] if who else {}
-        subject = crowded.get(f"/tasks/{task_id}", headers=headers).json()["subject"]
+        subject = market.client.get(f"/tasks/{task_id}", headers=headers).json()["subject"]
         return subject["value"], subject["evidence_url"]
 
     evidence = "https://example.com/evidence/of/it"
-    assert [seen(who) for who in (None, *agents[:2])] == [
+    assert [seen(who) for who in (None, *market.agents[:2])] == [
         (None, None),
         (PROJECT_URL, evidence),
         (None, None),
     ]
-    made = claimed(crowded, agents[1], task_id).json()
+    made = market.claim(market.agents[1], task_id).json()
     assert made["subject"]["value"] == PROJECT_URL
-    assert seen(agents[1]) == (PROJECT_URL, evidence)
-    prove(crowded, deps, agents[1], task_id)
-    with deps.database.write() as session:
+    assert seen(market.agents[1]) == (PROJECT_URL, evidence)
+    market.prove(market.agents[1], task_id)
+    with market.deps.database.write() as session:
         entry_id = session.get_one(Task, task_id).entry_id
         assert entry_id is not None
-    review(deps, Truth.MATCH, entry_id)
-    assert [seen(who) for who in agents[:2]] == [(PROJECT_URL, evidence), (None, None)]
-    own = crowded.get("/tasks/my/claims", headers=agents[1]["headers"]).json()["claims"][0]
+    market.review(Truth.MATCH, entry_id)
+    assert [seen(who) for who in market.agents[:2]] == [(PROJECT_URL, evidence), (None, None)]
+    own = market.client.get("/tasks/my/claims", headers=market.agents[1]["headers"]).json()[
+        "claims"
+    ][0]
     assert own["subject"]["value"] is None
-    public = crowded.get("/tasks/browse").text + crowded.get(f"/tasks/{task_id}").text
+    public = market.client.get("/tasks/browse").text + market.client.get(f"/tasks/{task_id}").text
     assert PROJECT_URL not in public
 
 
 @pytest.mark.usefixtures("listed")
 def test_gold__is_a_submission_of_an_agent_of_the_house_like_any_other(
-    crowded: TestClient,
-    limited: Limit,
-    deps: Deps,
-    operator: dict[str, str],
-    agents: list[dict[str, Any]],
+    market: Market, limited: Limit
 ) -> None:
     object.__setattr__(
-        deps, "parts", deps.parts.having(House, House(house_agents=(agents[0]["id"],)))
+        market.deps,
+        "parts",
+        market.deps.parts.having(House, House(house_agents=(market.agents[0]["id"],))),
     )
-    client = limited()
+    market = replace(market, client=limited())
     value = {
         "exchange": "binance",
         "symbol": "ABC/USDT",
@@ -90,36 +88,33 @@ def test_gold__is_a_submission_of_an_agent_of_the_house_like_any_other(
         "field_value": PROJECT_URL,
         "evidence_url": "https://example.com/evidence/of/it",
     }
-    body = {"category": "reobserve", "gold": value, "agent_id": agents[0]["id"]}
-    made = client.post("/admin/tasks", json=body, headers=operator)
+    body = {"category": "reobserve", "gold": value, "agent_id": market.agents[0]["id"]}
+    made = market.client.post("/admin/tasks", json=body, headers=market.operator)
     assert made.status_code == 201, made.text
     assert (made.json()["category"], made.json()["points"]) == ("reobserve", "3.0")
-    shown = client.get(f"/tasks/{made.json()['id']}").json()
+    shown = market.client.get(f"/tasks/{made.json()['id']}").json()
     assert "gold" not in str(shown)
-    before = written(deps)
+    before = market.written()
     for changes, says in (
-        ({"agent_id": agents[1]["id"]}, "agent_id: name an agent that the house runs."),
+        ({"agent_id": market.agents[1]["id"]}, "agent_id: name an agent that the house runs."),
         ({"agent_id": None}, "agent_id: send it; a re-observation has it."),
         ({"gold": None}, "gold: send it; a re-observation has it."),
         ({"title": "A title"}, "title: leave it out; a task of this category has none."),
         ({"gold": value | {"exchange": "Binance"}}, "gold.exchange: "),
     ):
-        refused = client.post("/admin/tasks", json=body | changes, headers=operator)
+        refused = market.client.post("/admin/tasks", json=body | changes, headers=market.operator)
         assert refused.status_code == 400
         assert refused.json()["detail"].startswith(says)
-    assert written(deps) == before
+    assert market.written() == before
 
 
-def test_an_agent_with_an_open_case__claims_nothing(
-    crowded: TestClient,
-    deps: Deps,
-    operator: dict[str, str],
-    offered: Callable[..., dict[str, Any]],
-    agents: list[dict[str, Any]],
-) -> None:
-    case = {"agent_id": agents[0]["id"], "rule": "spam", "deadline": "2026-12-01T00:00:00Z"}
-    assert crowded.post("/admin/violations", json=case, headers=operator).status_code == 201
-    task_id = offered()["id"]
-    before = written(deps)
-    assert claimed(crowded, agents[0], task_id).status_code == 403
-    assert written(deps) == before
+def test_an_agent_with_an_open_case__claims_nothing(market: Market) -> None:
+    case = {"agent_id": market.agents[0]["id"], "rule": "spam", "deadline": "2026-12-01T00:00:00Z"}
+    assert (
+        market.client.post("/admin/violations", json=case, headers=market.operator).status_code
+        == 201
+    )
+    task_id = market.offer()["id"]
+    before = market.written()
+    assert market.claim(market.agents[0], task_id).status_code == 403
+    assert market.written() == before

@@ -1,54 +1,21 @@
 """Calls of the market twice and at once."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from sqlalchemy import func, select, text
-from sqlalchemy.exc import DBAPIError
-from starlette.testclient import TestClient
+from sqlalchemy import func, select
 
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.writer import trial_balance
 from core.credits.tables import CreditEntry
-from core.db.base import Base
 from core.db.engine import WriteSession
 from core.identity.tables import Account
 from core.tasks.claims import Claimant, claim
 from core.tasks.rules import TaskFault, TaskRefusedError, Truth
-from core.tasks.tables import Task, TaskClaim, TaskProof, TaskReview, TaskVerdict
-from tests.integration.api.conftest import bearer, connect
-from tests.integration.api.tasks.conftest import (
-    claimed,
-    give,
-    open_reobservation,
-    proof,
-    prove,
-    review,
-)
-
-
-def test_a_claim_and_a_proof__are_written_once_per_idempotency_key(
-    crowded: TestClient, deps: Deps, agents: list[dict[str, Any]]
-) -> None:
-    task_id = open_reobservation(deps, agents[0])
-    key = {"Idempotency-Key": "claim-1"}
-    first = claimed(crowded, agents[1], task_id, **key)
-    again = claimed(crowded, agents[1], task_id, **key)
-    assert (again.status_code, again.json()) == (201, first.json())
-    assert again.headers["Idempotent-Replay"] == "true"
-    sent = {"json": proof(deps, task_id), "headers": agents[1]["headers"] | {**key}}
-    sent["headers"]["Idempotency-Key"] = "proof-1"
-    first = crowded.post("/tasks/submit-proof", **sent)
-    again = crowded.post("/tasks/submit-proof", **sent)
-    assert (again.status_code, again.json()) == (201, first.json())
-    other = sent | {"json": proof(deps, task_id, verdict="mismatch")}
-    assert crowded.post("/tasks/submit-proof", **other).status_code == 409
-    with deps.database.read() as session:
-        assert session.scalar(select(func.count()).select_from(TaskProof)) == 1
+from core.tasks.tables import Task, TaskClaim
+from tests.integration.api.tasks.conftest import Market
 
 
 def claim_at_once(deps: Deps, task_id: int, agent_ids: list[int]) -> list[str]:
@@ -76,31 +43,26 @@ def many(session: WriteSession, deps: Deps, count: int) -> list[int]:
 
 @pytest.mark.slow
 def test_of_64_claims_at_once__an_exclusive_task_takes_one_and_a_re_observation_all(
-    deps: Deps, offered: Callable[..., dict[str, Any]], agents: list[dict[str, Any]]
+    market: Market,
 ) -> None:
-    with deps.database.write() as session:
-        ids = many(session, deps, 64)
-    exclusive = claim_at_once(deps, offered()["id"], ids)
+    with market.deps.database.write() as session:
+        ids = many(session, market.deps, 64)
+    exclusive = claim_at_once(market.deps, market.offer()["id"], ids)
     assert (exclusive.count("claimed"), exclusive.count(TaskFault.ALREADY_CLAIMED)) == (1, 63)
-    task_id = open_reobservation(deps, agents[0])
-    assert claim_at_once(deps, task_id, ids) == ["claimed"] * 64
-    with deps.database.read() as session:
+    task_id = market.open_reobservation(market.agents[0])
+    assert claim_at_once(market.deps, task_id, ids) == ["claimed"] * 64
+    with market.deps.database.read() as session:
         task = session.get_one(Task, task_id)
         assert (task.open_claims, task.participants) == (64, 64)
 
 
-def test_of_claims_of_one_agent_at_once__as_many_hold_tasks_as_a_person_may(
-    crowded: TestClient,
-    deps: Deps,
-    offered: Callable[..., dict[str, Any]],
-    agents: list[dict[str, Any]],
-) -> None:
-    tasks = [offered()["id"] for _ in range(12)]
+def test_of_claims_of_one_agent_at_once__as_many_hold_tasks_as_a_person_may(market: Market) -> None:
+    tasks = [market.offer()["id"] for _ in range(12)]
     with ThreadPoolExecutor(12) as pool:
-        answers = list(pool.map(lambda task_id: claimed(crowded, agents[0], task_id), tasks))
+        answers = list(pool.map(lambda task_id: market.claim(market.agents[0], task_id), tasks))
     statuses = [answer.status_code for answer in answers]
     assert (statuses.count(201), statuses.count(409)) == (5, 7)
-    with deps.database.read() as session:
+    with market.deps.database.read() as session:
         held = select(func.count()).select_from(Task).where(Task.state == "held")
         assert session.scalar(held) == 5
 
@@ -108,52 +70,36 @@ def test_of_claims_of_one_agent_at_once__as_many_hold_tasks_as_a_person_may(
 @pytest.mark.usefixtures("guarded")
 @pytest.mark.slow
 def test_reviews_verdicts_and_claims_at_once__neither_wait_for_each_other_nor_lose_a_credit(
-    crowded: TestClient,
-    deps: Deps,
-    operator: dict[str, str],
-    offered: Callable[..., dict[str, Any]],
-    agents: list[dict[str, Any]],
+    market: Market,
 ) -> None:
     entries = range(100, 106)
-    for who in agents:
-        give(deps, who, 400)
-    tasks = {entry: open_reobservation(deps, agents[0], entry) for entry in entries}
+    for who in market.agents:
+        market.give(who, 400)
+    tasks = {entry: market.open_reobservation(market.agents[0], entry) for entry in entries}
     for task_id in tasks.values():
-        for who in agents[1:7]:
-            claimed(crowded, who, task_id)
-            prove(crowded, deps, who, task_id)
-    more = [offered()["id"] for _ in range(6)]
+        for who in market.agents[1:7]:
+            market.claim(who, task_id)
+            market.prove(who, task_id)
+    more = [market.offer()["id"] for _ in range(6)]
 
     def decide(entry: int) -> None:
-        review(deps, Truth.MATCH if entry % 2 else Truth.MISMATCH, entry)
+        market.review(Truth.MATCH if entry % 2 else Truth.MISMATCH, entry)
 
     def take(task_id: int) -> None:
-        claimed(crowded, agents[7], task_id)
+        market.claim(market.agents[7], task_id)
 
     with ThreadPoolExecutor(12) as pool:
         running = [pool.submit(decide, entry) for entry in entries]
         running += [pool.submit(take, task_id) for task_id in (*more, *tasks.values())]
         for one in running:
             one.result(timeout=60)
-    with deps.database.read() as session:
+    with market.deps.database.read() as session:
         assert sum(trial_balance(session).values()) == 0
         states = session.scalars(select(Task.state).where(Task.category == "reobserve")).all()
         assert set(states) <= {"settled", "closing"}
-        for who in agents:
+        for who in market.agents:
             assert credit_ledger.verify(session, who["id"]) == []
         right = session.scalar(select(func.count()).where(TaskClaim.stage == "points_recorded"))
         assert right == 3 * 5
         entries_of = select(func.count()).where(CreditEntry.kind == "release")
         assert session.scalar(entries_of) == 6 * 6
-
-
-@pytest.mark.parametrize("table", [TaskProof, TaskVerdict, TaskReview])
-def test_proofs_verdicts_and_reviews__are_never_changed(deps: Deps, table: type[Base]) -> None:
-    with pytest.raises(DBAPIError, match="append-only"), deps.database.write() as session:
-        session.execute(text(f"delete from {table.__tablename__}"))
-
-
-def test_a_bearer_of_connect__claims_nothing(crowded: TestClient, deps: Deps) -> None:
-    made = connect(crowded)
-    refused = crowded.post("/tasks/1/claim", headers=bearer(made["bearer_token"]))
-    assert refused.status_code == 401

@@ -245,11 +245,6 @@ def test_the_largest_amount_of_the_specification__is_taken(
     )
 
 
-def test_without_a_key__is_auth_required(client: TestClient) -> None:
-    answer = client.post(PATH, json=BODY)
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (401, "auth_required")
-
-
 # Once a transaction
 
 
@@ -306,28 +301,6 @@ def test_a_report_that_may_come_back__keeps_its_transaction(
         answer.json()["transfer"]["status"],
         answer.json()["transfer"]["failure"],
     ) == (409, "failed", failure.value)
-
-
-def test_the_same_key_and_body__answers_the_same_and_writes_nothing(
-    client: TestClient, database: Database, agent: dict[str, Any]
-) -> None:
-    once = {"Idempotency-Key": "report-1"}
-    first, second = send(client, agent, once), send(client, agent, once, amount="12.5")
-    assert (second.status_code, second.json()) == (200, first.json())
-    assert second.headers["Idempotent-Replay"] == "true"
-    assert (count(database, TransferReport), count(database, TransferEntry)) == (1, 1)
-
-
-def test_the_same_key_with_another_body__is_refused(
-    client: TestClient, agent: dict[str, Any]
-) -> None:
-    once = {"Idempotency-Key": "report-1"}
-    send(client, agent, once)
-    answer = send(client, agent, once, amount="13")
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (
-        409,
-        "idempotency_key_reused",
-    )
 
 
 def test_eight_reports_of_one_transaction_at_once__one_is_taken(
@@ -417,14 +390,3 @@ def test_balances__are_the_four_states_for_the_agent_and_its_owner(client: TestC
     }
     assert balances_of(client, agent["user_id"], key(agent)).json() == expected
     assert balances_of(client, agent["user_id"], owner).json() == expected
-
-
-def test_balances__of_another_or_of_nobody__are_refused(
-    client: TestClient, agent: dict[str, Any]
-) -> None:
-    stranger, owner = connect(client), login(client, Account.create())
-    for headers in (key(stranger), owner):
-        answer = balances_of(client, agent["user_id"], headers)
-        assert (answer.status_code, answer.json()["service"]["reason"]) == (403, "not_owner")
-    unknown = balances_of(client, 999_999_999, key(agent))
-    assert (unknown.status_code, unknown.json()["service"]["reason"]) == (404, "not_found")

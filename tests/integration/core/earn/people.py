@@ -26,7 +26,7 @@ def add_agent(
     session.flush()
     if has_standing:
         for number in range(STANDING_CLAIMS):
-            standing.note_verified_claim(session, agent.id, f"test:{agent.id}:{number}", NOW)
+            standing.note_verified_claims(session, {f"test:{agent.id}:{number}": agent.id}, NOW)
     return agent.id
 
 

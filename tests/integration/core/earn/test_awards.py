@@ -195,8 +195,8 @@ def test_standing__after_three_claims__lifts_the_cap_of_a_new_account_today(
     give(write, account, "mining:entry:1", 130)
     for number in range(3):
         assert not standing.has_standing(write, account)
-        standing.note_verified_claim(write, account, f"task:claim:{number}", NOW)
-        standing.note_verified_claim(write, account, f"task:claim:{number}", NOW)
+        standing.note_verified_claims(write, {f"task:claim:{number}": account}, NOW)
+        standing.note_verified_claims(write, {f"task:claim:{number}": account}, NOW)
     assert standing.has_standing(write, account)
     assert awards.drain(write, LIMITS, NOW).paid_credits == 60
 
@@ -204,7 +204,7 @@ def test_standing__after_three_claims__lifts_the_cap_of_a_new_account_today(
 def test_standing__with_a_claim_taken_back__is_gone_once(write: WriteSession) -> None:
     account = add_agent(write, has_standing=True)
     for _ in range(2):
-        standing.take_back_verified_claim(write, f"test:{account}:0", NOW)
+        standing.take_back_verified_claims(write, [f"test:{account}:0"], NOW)
     assert standing.verified_claims(write, [account, 5]) == {account: 2, 5: 0}
 
 

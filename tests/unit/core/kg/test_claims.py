@@ -5,14 +5,9 @@ import pytest
 from core.errors import InvalidParameterError
 from core.kg.rules.claims import (
     ClaimKind,
-    ClaimState,
-    ClaimStateError,
-    ClaimsUsedUpError,
     backer_named,
     claim_source,
     claimed_ticker,
-    require_news,
-    require_room,
     same_words,
 )
 from tests.each import each
@@ -107,21 +102,3 @@ def test_what_is_compared__has_one_length() -> None:
     """U+FDFA alone becomes 18 letters, and an index holds no row of 2,704 bytes."""
     assert {len(same_words(one)) for one in ("a", "\ufdfa" * 500)} == {64}
     assert same_words("a b") != same_words("ab")
-
-
-def test_the_last_claim_of_the_day__is_taken() -> None:
-    require_room(9, 10, is_owned=False)
-
-
-def test_one_more__is_refused() -> None:
-    with pytest.raises(ClaimsUsedUpError, match="This owner's agents made 10 claims today"):
-        require_room(10, 10, is_owned=True)
-
-
-def test_a_verdict_that_changes_nothing__is_refused() -> None:
-    with pytest.raises(ClaimStateError):
-        require_news(7, ClaimState.VERIFIED, ClaimState.VERIFIED)
-
-
-def test_a_verdict__may_be_changed() -> None:
-    require_news(7, ClaimState.VERIFIED, ClaimState.REJECTED)
