@@ -10,19 +10,6 @@ from tests.integration.api.mandates.stage import CONTRACTS, Stage, reason
 # leaving
 
 
-def test_stop__of_a_paper_mandate__ends_it_at_once(stage: Stage) -> None:
-    mandate_id = stage.paper()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]) == ("stopped", None)
-    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["how_to_act"], read["progress"]["positions"]) == (
-        "The mandate is stopped. The agent cannot act.",
-        [],
-    )
-    assert read["steps"][0]["reported_by"] == "agent"
-    assert stage.faults(mandate_id) == []
-
-
 def calls_of(stage: Stage, mandate_id: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """(to, data) of the vault's stop and of cancelTerms, as they follow from the terms alone."""
     read = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
@@ -82,15 +69,6 @@ def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothi
         "stop_requested": True
     }
     assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
-
-
-@pytest.mark.slow
-def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) -> None:
-    mandate_id = stage.working()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]["data"]) == ("working", calldata.stop("agent"))
-    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-    assert events[0]["payload"]["stop_requested"] is True
 
 
 def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -> None:
