@@ -5,10 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from core.mandate.rules.agent_status import HeldMandate, agent_status
-from core.mandate.rules.fees import pct_text
 from core.mandate.rules.ledger import EMPTY_STATE, ReportedBy, RowKind, stop_row
 from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.progress import ProgressFacts, progress_block
+from core.mandate.rules.progress import ProgressFacts, pct_text, progress_block
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.worth import (
     agent_fee_reserved_usdc_e6,
