@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Select, and_, func, select, true
+from sqlalchemy import BigInteger, and_, func, select, true
 from sqlalchemy.orm import Session
 
 from core.blocks.queries import not_orphaned
@@ -41,10 +41,11 @@ def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int |
     of yet; None when it tells of all.
     """
     query = _unexplained(select(func.min(RevertedTx.number)), chain_id)
-    return session.scalar(query.where(Vault.mandate_id == mandate_id))
+    oldest: int | None = session.scalar(query.where(Vault.mandate_id == mandate_id))
+    return oldest
 
 
-def _unexplained(query: Select[Any], chain_id: int) -> Select[Any]:
+def _unexplained(query: Any, chain_id: int) -> Any:
     """Of canonical reverted calls without a reason, with their blocks and vaults."""
     block = (ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash)
     vault = (Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault)

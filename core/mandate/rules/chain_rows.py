@@ -180,8 +180,8 @@ def _content(event: Any, parties: Parties) -> _Content | None:
             mark = _measured(event, is_known=True)
             return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
         case ev.Stopped():
-            stopped = {"by": event.by, "reason": bytes32_word(event.reason)}
-            stopped |= _measured(event, is_known=event.worth_known)
+            measured = _measured(event, is_known=event.worth_known)
+            stopped = {"by": event.by, "reason": bytes32_word(event.reason), **measured}
             return RowKind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
     payload = _payload(event)
     return None if payload is None else (note, chain, None, 0, payload)

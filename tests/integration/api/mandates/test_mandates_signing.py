@@ -3,27 +3,10 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 
 from core.mandate.chain import calldata
-from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rules.terms import terms_from_json
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import CONTRACTS, DRAFT, Stage, reason
 from tests.unit.core.chain.test_signatures import written_otherwise
-
-
-def test_terms__are_the_same_on_every_read_and_give_their_digest(stage: Stage) -> None:
-    mandate_id = stage.draft()
-    first, second = (stage.get(f"/mandates/{mandate_id}/terms", stage.owner) for _ in range(2))
-    assert first == second
-    assert (
-        terms_digest(terms_from_json(first["terms"]), CONTRACTS["factory"], 84532)
-        == first["digest"]
-    )
-    assert first["typed_data"]["domain"] == {
-        "name": "Mandate Wallet", "version": "2", "chainId": 84532,
-        "verifyingContract": CONTRACTS["factory"]
-    }  # fmt: skip
-    assert first["typed_data"]["message"]["stopFloor"] == "950000000"
-    assert [rule["kind"] for rule in first["rules"]] == [2, 1, 3]
 
 
 @pytest.mark.row("5 signature_invalid")
@@ -63,15 +46,6 @@ def test_sign__the_terms_of_an_older_draft__is_signature_invalid(stage: Stage) -
     assert reason(
         stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": old})
     ) == (400, "signature_invalid")
-
-
-def test_sign__twice__is_wrong_status(stage: Stage) -> None:
-    mandate_id = stage.draft()
-    signature = stage.sign_terms(mandate_id)
-    stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
-    assert reason(
-        stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
-    ) == (409, "wrong_status")
 
 
 def test_sign__by_a_contract_wallet__asks_the_wallet(stage: Stage) -> None:

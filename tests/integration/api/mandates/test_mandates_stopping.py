@@ -71,34 +71,6 @@ def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothi
     assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
 
 
-def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -> None:
-    mandate_id = stage.working()
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["data"] == calldata.stop(
-        "owner"
-    )
-    stage.later(days=30)
-    call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
-    assert (call["data"], call["reason"], call["locked_until"]) == (
-        None,
-        "settle_grace",
-        "2026-12-22T12:00:00Z",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (
-        409,
-        "wrong_status",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (
-        409,
-        "wrong_status",
-    )
-    plan = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
-    assert plan["reason"] == "settle_grace" and all(
-        step["type"] != "stop" for step in plan["steps"]
-    )
-    stage.later(days=1)
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] is None
-
-
 def test_agents_stop_in_the_settle_grace__leaves_no_request_in_the_record(stage: Stage) -> None:
     mandate_id = stage.working()
     stage.later(days=30)
