@@ -54,7 +54,7 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
         until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
         message = (wallet.address, transfer.to, transfer.amount_usdc_e6, 0, until, nonce)
         signature = signer.sign_digest(
-            wallet, typed_data.transfer_authorization_digest(usdc, request.chain_id, *message)
+            wallet, typed_data.transfer_authorization(usdc, request.chain_id, *message).digest
         )
         return bytes_of(calldata.transfer_with_authorization(*message, signature))
 

@@ -18,7 +18,7 @@ from api.payments.offer import unpaid
 from api.payments.payment_config import LEAST_LEFT_S, MAX_TIMEOUT_S
 from core.chain.signatures import kept_signature
 from core.hexes import bytes_of, checksum_address, read_account
-from core.mandate.chain.typed_data import transfer_authorization_digest
+from core.mandate.chain.typed_data import transfer_authorization
 from core.payments.rules import Authorization
 
 VERSION = 2
@@ -112,9 +112,9 @@ def authorization_of(
             f"PAYMENT-SIGNATURE: authorization.value is {amount}; pay exactly {offer.amount} "
             "base units",
         )
-    digest = transfer_authorization_digest(
+    digest = transfer_authorization(
         token, read.deps.chain_id, payer, pay_to, amount, *times, nonce
-    )
+    ).digest
     return SignedAuthorization(
         Authorization(token=token, payer=payer, nonce=nonce, pay_to=pay_to, amount=amount),
         *times,

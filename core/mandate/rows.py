@@ -26,7 +26,6 @@ from sqlalchemy import (
     any_,
     bindparam,
     cast,
-    exists,
     func,
     or_,
     select,
@@ -149,6 +148,16 @@ def counted_since(
         return None
     rows = found[1:]
     return None if any(row.reverses_id is not None for row in rows) else rows
+
+
+def load_rows(session: Session, mandate_id: int, since: int | None = None) -> list[LedgerRow]:
+    """The rows after seq `since` (exclusive; all when None), oldest first, reversed ones and
+    reversals included.
+    """
+    query = select(MandateEvent.__table__).where(
+        MandateEvent.mandate_id == mandate_id, MandateEvent.seq > (since or 0)
+    )
+    return [row_of(row) for row in session.execute(query.order_by(MandateEvent.seq))]
 
 
 def ledger_rows_of_tx(session: Session, mandate_id: int, tx_hash: str) -> list[LedgerRow]:
@@ -357,21 +366,12 @@ def reported_above(
 
 def reported_refusal_seq(session: Session, mandate_id: int, tx_hash: str) -> int | None:
     """The seq of the agent's own, un-reversed refusal report of that transaction."""
-    reversal = aliased(MandateEvent)
-    query = (
-        select(MandateEvent.seq)
-        .where(
-            MandateEvent.mandate_id == mandate_id,
-            MandateEvent.base_key == f"refusal:{tx_hash.lower()}",
-        )
-        .where(
-            MandateEvent.reverses_id.is_(None),
-            ~exists().where(reversal.reverses_id == MandateEvent.id),
-        )
-        .order_by(MandateEvent.seq.desc())
-        .limit(1)
+    query = select(MandateEvent.seq).where(
+        MandateEvent.mandate_id == mandate_id,
+        MandateEvent.base_key == f"refusal:{tx_hash.lower()}",
+        standing(),
     )
-    return session.scalar(query)
+    return session.scalar(query.order_by(MandateEvent.seq.desc()).limit(1))
 
 
 # The statements of one ledger, which many calls run each second

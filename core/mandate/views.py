@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import BigInteger, and_, func, select, true
 from sqlalchemy.orm import Session
@@ -27,28 +28,11 @@ def pending_reverts(session: Session, chain_id: int, limit: int) -> list[Pending
     place = func.row_number().over(
         partition_by=RevertedTx.vault, order_by=(RevertedTx.number, RevertedTx.tx_index)
     )
-    query = (
-        select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, Vault.mandate_id)
-        .join(
-            ChainBlock,
-            and_(
-                ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash
-            ),
-        )
-        .join(
-            Vault,
-            and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault),
-        )
-        .where(
-            RevertedTx.chain_id == chain_id,
-            RevertedTx.reason.is_(None),
-            ChainBlock.canonical,
-            Vault.mandate_id.is_not(None),
-        )
-        .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
-        .order_by(place, RevertedTx.number, RevertedTx.tx_index)
-        .limit(limit)
+    query = _unexplained(
+        select(RevertedTx, ChainBlock.parent_hash, ChainBlock.ts, Vault.mandate_id), chain_id
     )
+    query = query.where(Vault.mandate_id.is_not(None))
+    query = query.order_by(place, RevertedTx.number, RevertedTx.tx_index).limit(limit)
     return [_pending(*row) for row in session.execute(query)]
 
 
@@ -56,27 +40,21 @@ def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int |
     """The height of the oldest canonical reverted call of a mandate that its ledger does not tell
     of yet; None when it tells of all.
     """
-    query = (
-        select(func.min(RevertedTx.number))
-        .join(
-            ChainBlock,
-            and_(
-                ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash
-            ),
-        )
-        .join(
-            Vault,
-            and_(Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault),
-        )
-        .where(
-            RevertedTx.chain_id == chain_id,
-            RevertedTx.reason.is_(None),
-            ChainBlock.canonical,
-            Vault.mandate_id == mandate_id,
-        )
+    query = _unexplained(select(func.min(RevertedTx.number)), chain_id)
+    oldest: int | None = session.scalar(query.where(Vault.mandate_id == mandate_id))
+    return oldest
+
+
+def _unexplained(query: Any, chain_id: int) -> Any:
+    """Of canonical reverted calls without a reason, with their blocks and vaults."""
+    block = (ChainBlock.chain_id == RevertedTx.chain_id, ChainBlock.hash == RevertedTx.block_hash)
+    vault = (Vault.chain_id == RevertedTx.chain_id, Vault.address == RevertedTx.vault)
+    return (
+        query.join(ChainBlock, and_(*block))
+        .join(Vault, and_(*vault))
+        .where(RevertedTx.chain_id == chain_id, RevertedTx.reason.is_(None), ChainBlock.canonical)
         .where(not_orphaned(Vault.chain_id, Vault.created_block_hash))
     )
-    return session.scalar(query)
 
 
 def _pending(row: RevertedTx, parent_hash: bytes, ts: int, mandate_id: int | None) -> PendingRevert:

@@ -4,9 +4,6 @@ The purchase's nonce is ReserveToken.buyNonce, the fee's SponsoredBuy.feeNonce, 
 contracts do; tests hold the two together.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
 from eth_abi.abi import encode as abi_encode
 from eth_utils.crypto import keccak
 
@@ -32,32 +29,18 @@ def fee_nonce(chain_id: int, batch: str, of_buy: str, fee: int) -> str:
     return hex_of(keccak(abi_encode(kinds, [chain_id, batch, bytes_of(of_buy), fee])))
 
 
-@dataclass(frozen=True, slots=True)
-class SignedPart:
-    """One of the two: what wallets show, and the 32 bytes that are signed."""
-
-    typed_data: dict[str, Any]
-    digest: str
-
-
-def purchase_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
+def purchase_document(usdc: str, buy: SponsoredBuy) -> typed_data.TypedDocument:
     """ReceiveWithAuthorization to the reserve token."""
     paid = (buy.reserve_token, buy.amount_usdc_e6, 0, buy.valid_before, buy.buy_nonce)
     message = (usdc, buy.chain_id, buy.buyer, *paid)
-    return SignedPart(
-        typed_data.receive_authorization_typed_data(*message),
-        typed_data.receive_authorization_digest(*message),
-    )
+    return typed_data.receive_authorization(*message)
 
 
-def fee_document(usdc: str, buy: SponsoredBuy) -> SignedPart:
+def fee_document(usdc: str, buy: SponsoredBuy) -> typed_data.TypedDocument:
     """TransferWithAuthorization to the token's treasury."""
     paid = (buy.treasury, buy.fee_usdc_e6, 0, buy.valid_before, buy.fee_nonce)
     message = (usdc, buy.chain_id, buy.buyer, *paid)
-    return SignedPart(
-        typed_data.transfer_authorization_typed_data(*message),
-        typed_data.transfer_authorization_digest(*message),
-    )
+    return typed_data.transfer_authorization(*message)
 
 
 def call_of(buy: SponsoredBuy, part: BuyPart) -> tuple[str, str]:

@@ -32,7 +32,6 @@ BY_NAME = {
 OF_TESTS = {
     # calls and documents whose real author is a wallet, an admin or a contract
     "propose_keeper", "cancel_keeper_proposal", "list_adapter", "execute_batch",
-    "record_row_typed_data", "x402_payment_typed_data",
     # the executable models that the contract and the replay are held against
     "after_call", "replayed_worth_usdc_e6",
     # credits without work, their balance, and a session that a test ends itself

@@ -274,9 +274,9 @@ class DeployedChain:
     def _funding(self, terms: MandateTerms, vault: str, digest: str) -> Funding:
         self.mint(OWNER.address, terms.budget_usdc)
         usdc, before = self.contracts["usdc"], terms.ends_at
-        signed = typed_data.receive_authorization_digest(
+        signed = typed_data.receive_authorization(
             usdc, CHAIN_ID, OWNER.address, vault, terms.budget_usdc, 0, before, digest
-        )
+        ).digest
         return Funding(terms.budget_usdc, 0, before, OWNER.signer.sign_digest(signed))
 
     def buy(self, vault: str, amount: int, sender: Persona = AGENT) -> TransactionReceipt:

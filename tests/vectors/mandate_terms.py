@@ -16,7 +16,7 @@ from eth_account.messages import encode_typed_data
 
 from core.mandate.chain.typed_data import (
     guard_targets_hash,
-    receive_authorization_typed_data,
+    receive_authorization,
     rules_hash,
     terms_digest,
     terms_typed_data,
@@ -137,9 +137,9 @@ def main() -> None:
         for name, terms, listed, guards, factory, chain_id, version in cases()
     ]
     digest = vectors[0]["digest"]
-    funding = receive_authorization_typed_data(
+    funding = receive_authorization(
         USDC, BASE_SEPOLIA, OWNER, OTHER_FACTORY, PLAIN.budget_usdc, 0, PLAIN.ends_at, str(digest)
-    )
+    ).typed_data
     document = {
         "signer": OWNER,
         "terms": vectors,

@@ -18,7 +18,7 @@ from api.client.verify.node import Node
 from api.client.verify.rows_check import CLOCKS
 from api.client.verify.terms_check import RecordSubject
 from core.chain.signatures import verify_digest
-from core.mandate.chain.typed_data import record_row_digest
+from core.mandate.chain.typed_data import record_row
 from core.mandate.rules.authors import is_own_word, next_signature
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowAuthor
 from core.mandate.rules.terms import ZERO_ADDRESS
@@ -94,9 +94,9 @@ class AuthorsCheck:
         if not signers:
             self.unvouched.add(author.signer)
         subject = self.subject
-        digest = record_row_digest(
+        digest = record_row(
             subject.terms.public_id, row, author, subject.factory, subject.chain_id
-        )
+        ).digest
         if not self._is_signed(row, author, digest):
             text = f"{author.signer} did not sign {digest}, which this row gives"
             self.report.say("author.signature", row.seq, text)

@@ -1,13 +1,13 @@
 """EIP-712: what wallets show and sign, and the digests that the contracts compute.
 
-Two faces of each document: `*_typed_data`, the JSON of eth_signTypedData_v4 (integers as decimal
-strings, since JavaScript has no uint256), and `*_digest`, the 32 bytes that are signed, computed
+Two faces of each document: `typed_data`, the JSON of eth_signTypedData_v4 (integers as decimal
+strings, since JavaScript has no uint256), and `digest`, the 32 bytes that are signed, computed
 here by hand from the type strings. Tests hold the two faces, the contracts and eth_account against
 one another. Source: contracts/libraries/TermsLib.sol, EIP-712, EIP-3009.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
@@ -115,17 +115,39 @@ def struct_hash(name: str, form: TypeFields, message: Mapping[str, Any]) -> byte
     )
 
 
-def digest(
-    domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]
-) -> str:
-    """What is signed: keccak256(0x1901 . domain separator . struct hash), 0x lower-case hex."""
-    return hex_of(
-        keccak(
-            b"\x19\x01"
-            + struct_hash("EIP712Domain", DOMAIN, domain)
-            + struct_hash(name, form, message)
+@dataclass(frozen=True, slots=True)
+class TypedDocument:
+    """What somebody signs: a message of the struct `name` under a domain."""
+
+    domain: Mapping[str, Any]
+    name: str
+    form: TypeFields
+    message: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """What is signed: keccak256(0x1901 . domain separator . struct hash), 0x lower-case hex.
+
+        Errors: eth_abi's EncodingError on a value out of range.
+        """
+        domain = struct_hash("EIP712Domain", DOMAIN, self.domain)
+        return hex_of(
+            keccak(b"\x19\x01" + domain + struct_hash(self.name, self.form, self.message))
         )
-    )
+
+    @property
+    def typed_data(self) -> dict[str, Any]:
+        """The document of eth_signTypedData_v4. chainId stays a number: wallets compare it with
+        their own.
+        """
+        return {
+            "types": {"EIP712Domain": _json_form(DOMAIN), self.name: _json_form(self.form)},
+            "primaryType": self.name,
+            "domain": dict(self.domain),
+            "message": {
+                member: _json_value(kind, self.message[member]) for kind, member in self.form
+            },
+        }
 
 
 def _domain(name: str, version: str, chain_id: int, contract: str) -> dict[str, str | int]:
@@ -140,20 +162,6 @@ def _json_value(kind: str, value: Any) -> Any:
     return str(value) if kind.startswith("uint") else value
 
 
-def typed_data(
-    domain: Mapping[str, Any], name: str, form: TypeFields, message: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The document of eth_signTypedData_v4. chainId stays a number: wallets compare it with their
-    own.
-    """
-    return {
-        "types": {"EIP712Domain": _json_form(DOMAIN), name: _json_form(form)},
-        "primaryType": name,
-        "domain": dict(domain),
-        "message": {member: _json_value(kind, message[member]) for kind, member in form},
-    }
-
-
 def typed_data_parts(document: Mapping[str, Any]) -> dict[str, Any]:
     """{domain, types, message} of such a document for libraries that derive EIP712Domain themselves
     and refuse it (ethers).
@@ -162,12 +170,17 @@ def typed_data_parts(document: Mapping[str, Any]) -> dict[str, Any]:
     return {"domain": document["domain"], "types": types, "message": document["message"]}
 
 
+def _terms(terms: MandateTerms, factory: str, chain_id: int, version: int) -> TypedDocument:
+    """docs/rules.md#terms; version 1 leaves out the caps."""
+    domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)
+    return TypedDocument(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
+
+
 def terms_typed_data(
     terms: MandateTerms, factory: str, chain_id: int, version: int = 2
 ) -> dict[str, Any]:
-    """What the owner's wallet shows. docs/rules.md#terms; version 1 leaves out the caps."""
-    domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)
-    return typed_data(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
+    """What the owner's wallet shows."""
+    return _terms(terms, factory, chain_id, version).typed_data
 
 
 @lru_cache(maxsize=4_096)  # a read of a mandate proves it anew
@@ -175,8 +188,7 @@ def terms_digest(terms: MandateTerms, factory: str, chain_id: int, version: int 
     """The digest that the owner signs; equals MandateVaultFactory.termsDigest(terms) for version
     2.
     """
-    domain = _domain(TERMS_DOMAIN_NAME, str(version), chain_id, factory)
-    return digest(domain, "MandateTerms", TERMS_FIELDS[version], terms_message(terms))
+    return _terms(terms, factory, chain_id, version).digest
 
 
 def rules_hash(rules: Sequence[Rule]) -> str:
@@ -202,8 +214,13 @@ def row_domain(factory: str, chain_id: int) -> dict[str, str | int]:
     return _domain(ROW_DOMAIN_NAME, ROW_DOMAIN_VERSION, chain_id, factory)
 
 
-def _record_row(public_id: str, row: NewRow, author: RowAuthor) -> dict[str, Any]:
-    return {
+def record_row(
+    public_id: str, row: NewRow, author: RowAuthor, factory: str, chain_id: int
+) -> TypedDocument:
+    """What the author of a row signs; of `author` only sequence and prev are read. An amount that
+    nobody knows is empty, a transaction that there is not is 32 zero bytes.
+    """
+    message = {
         "mandate": public_id,
         "sequence": author.sequence,
         "prev": author.prev,
@@ -212,110 +229,32 @@ def _record_row(public_id: str, row: NewRow, author: RowAuthor) -> dict[str, Any
         "txHash": row.tx_hash or NO_TRANSACTION,
         "payloadHash": hex_of(keccak(canonical_json(authored_payload(row.payload)))),
     }
+    return TypedDocument(row_domain(factory, chain_id), "RecordRow", RECORD_ROW, message)
 
 
-def record_row_typed_data(
-    public_id: str, row: NewRow, author: RowAuthor, factory: str, chain_id: int
-) -> dict[str, Any]:
-    """What the author of a row signs; of `author` only sequence and prev are read. An amount that
-    nobody knows is empty, a transaction that there is not is 32 zero bytes.
+def receive_authorization(usdc: str, chain_id: int, *message: str | int) -> TypedDocument:
+    """EIP-3009 ReceiveWithAuthorization: only `to` can submit it. `message`: the members of
+    AUTHORIZATION in their order.
+
+    Both time bounds exclusive; value in base units.
     """
-    message = _record_row(public_id, row, author)
-    return typed_data(row_domain(factory, chain_id), "RecordRow", RECORD_ROW, message)
+    return _authorization("ReceiveWithAuthorization", usdc, chain_id, message)
 
 
-def record_row_digest(
-    public_id: str, row: NewRow, author: RowAuthor, factory: str, chain_id: int
-) -> str:
-    """The digest of `record_row_typed_data`."""
-    message = _record_row(public_id, row, author)
-    return digest(row_domain(factory, chain_id), "RecordRow", RECORD_ROW, message)
+def transfer_authorization(usdc: str, chain_id: int, *message: str | int) -> TypedDocument:
+    """EIP-3009 TransferWithAuthorization: the same, and anybody can submit it."""
+    return _authorization("TransferWithAuthorization", usdc, chain_id, message)
 
 
 def _authorization(
-    from_: str, to: str, value: int, valid_after: int, valid_before: int, nonce: str
-) -> dict[str, Any]:
-    return {
-        "from": from_,
-        "to": to,
-        "value": value,
-        "validAfter": valid_after,
-        "validBefore": valid_before,
-        "nonce": nonce,
-    }
-
-
-def receive_authorization_typed_data(
-    usdc: str,
-    chain_id: int,
-    from_: str,
-    to: str,
-    value: int,
-    valid_after: int,
-    valid_before: int,
-    nonce: str,
-) -> dict[str, Any]:
-    """EIP-3009 ReceiveWithAuthorization: only `to` can submit it.
-
-    Both time bounds exclusive; value in base units.
-    """
+    name: str, usdc: str, chain_id: int, message: Sequence[str | int]
+) -> TypedDocument:
     domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
-    message = _authorization(from_, to, value, valid_after, valid_before, nonce)
-    return typed_data(domain, "ReceiveWithAuthorization", AUTHORIZATION, message)
+    members = [member for _, member in AUTHORIZATION]
+    return TypedDocument(domain, name, AUTHORIZATION, dict(zip(members, message, strict=True)))
 
 
-def receive_authorization_digest(
-    usdc: str,
-    chain_id: int,
-    from_: str,
-    to: str,
-    value: int,
-    valid_after: int,
-    valid_before: int,
-    nonce: str,
-) -> str:
-    """The digest of `receive_authorization_typed_data`."""
-    domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
-    message = _authorization(from_, to, value, valid_after, valid_before, nonce)
-    return digest(domain, "ReceiveWithAuthorization", AUTHORIZATION, message)
-
-
-def transfer_authorization_typed_data(
-    usdc: str,
-    chain_id: int,
-    from_: str,
-    to: str,
-    value: int,
-    valid_after: int,
-    valid_before: int,
-    nonce: str,
-) -> dict[str, Any]:
-    """EIP-3009 TransferWithAuthorization: anybody can submit it.
-
-    Both time bounds exclusive; value in base units.
-    """
-    domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
-    message = _authorization(from_, to, value, valid_after, valid_before, nonce)
-    return typed_data(domain, "TransferWithAuthorization", AUTHORIZATION, message)
-
-
-def transfer_authorization_digest(
-    usdc: str,
-    chain_id: int,
-    from_: str,
-    to: str,
-    value: int,
-    valid_after: int,
-    valid_before: int,
-    nonce: str,
-) -> str:
-    """The digest of `transfer_authorization_typed_data`."""
-    domain = _domain(USDC_DOMAIN_NAME, USDC_DOMAIN_VERSION, chain_id, usdc)
-    message = _authorization(from_, to, value, valid_after, valid_before, nonce)
-    return digest(domain, "TransferWithAuthorization", AUTHORIZATION, message)
-
-
-def x402_payment_typed_data(
+def x402_payment(
     adapter: str,
     chain_id: int,
     vault: str,
@@ -324,44 +263,12 @@ def x402_payment_typed_data(
     resource_hash: str,
     nonce: str,
     deadline: int,
-) -> dict[str, Any]:
-    """What the relay guard signs for one payment.
+) -> TypedDocument:
+    """What the relay guard signs for one payment: its digest is X402Adapter.paymentDigest.
 
     `amount` in USDC base units, `deadline` inclusive unix seconds.
     """
-    domain = _domain(X402_DOMAIN_NAME, X402_DOMAIN_VERSION, chain_id, adapter)
-    return typed_data(
-        domain,
-        "X402Payment",
-        X402_PAYMENT,
-        _payment(vault, pay_to, amount, resource_hash, nonce, deadline),
-    )
-
-
-def x402_payment_digest(
-    adapter: str,
-    chain_id: int,
-    vault: str,
-    pay_to: str,
-    amount: int,
-    resource_hash: str,
-    nonce: str,
-    deadline: int,
-) -> str:
-    """The digest of `x402_payment_typed_data`; equals X402Adapter.paymentDigest."""
-    domain = _domain(X402_DOMAIN_NAME, X402_DOMAIN_VERSION, chain_id, adapter)
-    return digest(
-        domain,
-        "X402Payment",
-        X402_PAYMENT,
-        _payment(vault, pay_to, amount, resource_hash, nonce, deadline),
-    )
-
-
-def _payment(
-    vault: str, pay_to: str, amount: int, resource_hash: str, nonce: str, deadline: int
-) -> dict[str, Any]:
-    return {
+    message = {
         "vault": vault,
         "payTo": pay_to,
         "amount": amount,
@@ -369,3 +276,5 @@ def _payment(
         "nonce": nonce,
         "deadline": deadline,
     }
+    domain = _domain(X402_DOMAIN_NAME, X402_DOMAIN_VERSION, chain_id, adapter)
+    return TypedDocument(domain, "X402Payment", X402_PAYMENT, message)

@@ -5,29 +5,9 @@ from dataclasses import asdict
 from core.canonical import canonical_json
 from core.db.copying import NULL, hex_cell, json_cell, number_cell, text_cell, time_cell
 from core.mandate.rules.rows import LedgerRow
+from core.mandate.tables import MandateEvent
 
-COPIED = (
-    "mandate_id",
-    "seq",
-    "kind",
-    "reported_by",
-    "base_key",
-    "incarnation",
-    "reverses_id",
-    "amount_usdc_e6",
-    "cash_delta_usdc_e6",
-    "chain_id",
-    "tx_hash",
-    "log_index",
-    "block_number",
-    "block_hash",
-    "payload",
-    "author",
-    "occurred_at",
-    "created_at",
-    "prev_hash",
-    "row_hash",
-)
+COPIED = tuple(column.name for column in MandateEvent.__table__.columns if column.name != "id")
 
 
 def line_of(row: LedgerRow, payload: bytes) -> str:

@@ -38,7 +38,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.orm import Session
 from sqlalchemy.orm.util import identity_key
 
 from core.canonical import canonical_json, canonical_plain
@@ -56,7 +55,7 @@ from core.mandate.ledger.projections import (
 )
 from core.mandate.ledger.topics import tell_rows
 from core.mandate.ledger.weeks import Weeks
-from core.mandate.rows import mandate_facts, row_of, standing_told
+from core.mandate.rows import load_rows, mandate_facts, standing_told
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
@@ -75,7 +74,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.record import genesis_hash, row_body, row_hash
 from core.mandate.rules.unvalued import WentOut, went_out_after
-from core.mandate.tables import Mandate, MandateEvent, MandateHead, MandateUndo
+from core.mandate.tables import Mandate, MandateHead, MandateUndo
 
 FIRST_INCARNATION = 1
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
@@ -299,7 +298,7 @@ def _ledger(session: WriteSession, mandate: Any, head: Any, written: _Written) -
     try:
         state = stored = state_from_json(head.state)
     except StateVersionError:
-        state, stored = fold(_all_rows(session, mandate.id), facts), None
+        state, stored = fold(load_rows(session, mandate.id), facts), None
     projected = {name: getattr(mandate, name) for name in PROJECTED}
     last = head.seq, "0x" + head.row_hash.hex()
     ledger = OpenLedger(
@@ -348,7 +347,7 @@ def read_needs(
         checkpoints = kept[ledger.mandate_id]
         if checkpoints is None:  # another version of the fold wrote them: all are made again
             checkpoints = ledger.weeks.changed = mandate_weeks.folded(
-                _all_rows(session, ledger.mandate_id), ledger.facts
+                load_rows(session, ledger.mandate_id), ledger.facts
             )
         ledger.weeks.kept = checkpoints
 
@@ -361,15 +360,6 @@ def _comes_late(ledger: OpenLedger, rows: Sequence[NewRow]) -> bool:
             return True
         newest = at if newest is None else max(newest, at)
     return False
-
-
-def _all_rows(session: Session, mandate_id: int) -> list[LedgerRow]:
-    query = (
-        select(MandateEvent.__table__)
-        .where(MandateEvent.mandate_id == mandate_id)
-        .order_by(MandateEvent.seq)
-    )
-    return [row_of(row) for row in session.execute(query)]
 
 
 # Saving

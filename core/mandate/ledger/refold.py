@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger.projections import head_columns, projections
-from core.mandate.ledger.writer import load_rows
-from core.mandate.rows import mandate_facts
+from core.mandate.rows import load_rows, mandate_facts
 from core.mandate.rules.fold import fold
 from core.mandate.rules.state import STATE_VERSION
 from core.mandate.tables import Mandate, MandateHead

@@ -17,6 +17,7 @@ Laws
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import BigInteger, and_, delete, select
 from sqlalchemy.orm import Session
@@ -147,10 +148,7 @@ def _fold_again(
         ledger.mandate_id: min(row.occurred_at for row in reversed_rows[ledger.mandate_id])
         for ledger in ledgers
     }
-    first = {
-        ledger.mandate_id: min(row.seq for row in reversed_rows[ledger.mandate_id])
-        for ledger in ledgers
-    }
+    first = _first({id_: reversed_rows[id_] for id_ in since})
     kept = mandate_weeks.kept_since(session, since)
     undo = {
         id_: found for id_, found in _undo(session, first).items() if _reaches(found[1], since[id_])
@@ -237,13 +235,21 @@ def _weeks(replay: _Replay, since: datetime) -> tuple[set[datetime], Checkpoints
 # What is kept to go back to
 
 
+def _first(reversed_rows: Mapping[int, Sequence[LedgerRow]]) -> dict[int, int]:
+    return {id_: min(row.seq for row in rows) for id_, rows in reversed_rows.items()}
+
+
+def _asked(first: Mapping[int, int]) -> Any:
+    return table_of(
+        "asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])}
+    )
+
+
 def _undo(session: Session, first: Mapping[int, int]) -> dict[int, tuple[int, MandateState]]:
     """By mandate the newest kept state before its row `first`, as (the seq that it is before, the
     state).
     """
-    asked = table_of(
-        "asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])}
-    )
+    asked = _asked(first)
     newest = select(MandateUndo.__table__).where(
         MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq <= asked.c.seq
     )
@@ -262,10 +268,7 @@ def _undo(session: Session, first: Mapping[int, int]) -> dict[int, tuple[int, Ma
 
 def _forget_after(session: WriteSession, reversed_rows: Mapping[int, Sequence[LedgerRow]]) -> None:
     """Let go of the states that count a row that is reversed now."""
-    first = {id_: min(row.seq for row in rows) for id_, rows in reversed_rows.items()}
-    asked = table_of(
-        "asked", {"mandate_id": (BigInteger, [*first]), "seq": (BigInteger, [*first.values()])}
-    )
+    asked = _asked(_first(reversed_rows))
     wrong = and_(MandateUndo.mandate_id == asked.c.mandate_id, MandateUndo.seq >= asked.c.seq)
     session.execute(delete(MandateUndo).where(wrong).execution_options(synchronize_session=False))
 

@@ -93,17 +93,26 @@ def load(session: Session, mandate_ids: Collection[int]) -> dict[int, Checkpoint
     """Every checkpoint of several ledgers; None where another version of the fold wrote one: fold
     them again (`folded`).
     """
-    found: dict[int, Checkpoints | None] = {mandate_id: {} for mandate_id in mandate_ids}
+    found: dict[int, Checkpoints | None] = {}
+    for mandate_id, kept in _kept(session, mandate_ids).items():
+        known = {at: state for at, state in kept.items() if state is not None}
+        found[mandate_id] = known if len(known) == len(kept) else None
+    return found
+
+
+def _kept(
+    session: Session, mandate_ids: Collection[int]
+) -> dict[int, dict[datetime, MandateState | None]]:
+    """By mandate; a state None: another version of the fold wrote it."""
+    found: dict[int, dict[datetime, MandateState | None]] = {one: {} for one in mandate_ids}
     columns = (MandateWeek.mandate_id, MandateWeek.starts_at, MandateWeek.state)
     for mandate_id, starts_at, state in session.execute(
         select(*columns).where(MandateWeek.mandate_id.in_(mandate_ids))
     ):
-        checkpoints = found[mandate_id]
         try:
-            if checkpoints is not None:
-                checkpoints[starts_at] = state_from_json(state)
+            found[mandate_id][starts_at] = state_from_json(state)
         except StateVersionError:
-            found[mandate_id] = None
+            found[mandate_id][starts_at] = None
     return found
 
 
@@ -188,7 +197,7 @@ def faults(session: Session, mandate_id: int, wanted: Checkpoints) -> list[str]:
 
     One of another version of the fold is no fault: whoever reads it folds the rows again.
     """
-    kept = _by_week(session, mandate_id)
+    kept = _kept(session, [mandate_id])[mandate_id]
     missing = [
         f"weeks: {at:%Y-%m-%d} is kept or missing against the ledger"
         for at in sorted(wanted.keys() ^ kept.keys())
@@ -199,16 +208,3 @@ def faults(session: Session, mandate_id: int, wanted: Checkpoints) -> list[str]:
         for at, ours, fold_s in compared
         if ours is not None and ours != fold_s
     ]
-
-
-def _by_week(session: Session, mandate_id: int) -> dict[datetime, MandateState | None]:
-    """None: another version of the fold wrote it."""
-    found: dict[datetime, MandateState | None] = {}
-    for starts_at, state in session.execute(
-        select(MandateWeek.starts_at, MandateWeek.state).where(MandateWeek.mandate_id == mandate_id)
-    ):
-        try:
-            found[starts_at] = state_from_json(state)
-        except StateVersionError:
-            found[starts_at] = None
-    return found

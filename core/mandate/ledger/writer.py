@@ -42,7 +42,7 @@ from core.mandate.ledger.locked import (
 )
 from core.mandate.ledger.projections import projections, state_columns
 from core.mandate.ledger.reversal import forget_final, reverse_blocks, reverse_logs
-from core.mandate.rows import ledger_row, mandate_facts, row_of
+from core.mandate.rows import ledger_row, load_rows, mandate_facts, row_of
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
@@ -247,16 +247,6 @@ def _reversed_ids(
     of_ledger = MandateEvent.mandate_id == mandate_id, MandateEvent.reverses_id.is_not(None)
     query = select(MandateEvent.reverses_id).where(*of_ledger, *wanted)
     return frozenset(session.scalars(query))
-
-
-def load_rows(session: Session, mandate_id: int, since: int | None = None) -> list[LedgerRow]:
-    """The rows after seq `since` (exclusive; all when None), oldest first, reversed ones and
-    reversals included.
-    """
-    query = select(MandateEvent.__table__).where(
-        MandateEvent.mandate_id == mandate_id, MandateEvent.seq > (since or 0)
-    )
-    return [row_of(row) for row in session.execute(query.order_by(MandateEvent.seq))]
 
 
 def load_head(session: Session, mandate_id: int) -> MandateState:

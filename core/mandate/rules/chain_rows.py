@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from core.mandate.rules import events as ev
 from core.mandate.rules.refusals import UNKNOWN, reason_as_recorded
@@ -153,84 +153,56 @@ def bytes32_word(word: str) -> str:
 _Content = tuple[RowKind, ReportedBy, int | None, int, dict[str, Any]]
 
 
-def _content(event: ev.ChainEvent, parties: Parties) -> _Content | None:
+def _content(event: Any, parties: Parties) -> _Content | None:
     """Kind, reporter, amount, cash delta and payload of an event."""
-    match event:
-        case (
-            ev.Deposited()
-            | ev.Executed()
-            | ev.ProceedsReceived()
-            | ev.Unwound()
-            | ev.Settled()
-            | ev.Withdrawn()
-            | ev.X402Paid()
-        ):
-            return _money(event, parties)
-        case (
-            ev.VaultCreated()
-            | ev.AgentSet()
-            | ev.AgentRemoved()
-            | ev.Marked()
-            | ev.Stopped()
-            | ev.PayeeChanged()
-            | ev.TermsCancelled()
-        ):
-            return _control(event, parties)
-        case ev.AdapterListed() | ev.AdapterDelisted():
-            return None
-        case _:
-            return _factory(event)
-
-
-def _money(event: Any, parties: Parties) -> _Content:
-    chain = ReportedBy.CHAIN
+    note, chain = RowKind.NOTE, ReportedBy.CHAIN
     match event:
         case ev.Deposited():
-            return (
-                RowKind.DEPOSIT,
-                chain,
-                event.amount,
-                event.amount,
-                {"from": event.from_, "balance": usdc_text(event.balance)},
-            )
+            told = {"from": event.from_, "balance": usdc_text(event.balance)}
+            return RowKind.DEPOSIT, chain, event.amount, event.amount, told
         case ev.Executed():
-            return (
-                RowKind.MOVE,
-                chain,
-                event.spent or event.received,
-                event.received - event.spent,
-                {"executed": _executed(event)},
-            )
+            moved = event.received - event.spent
+            executed = _told(event)
+            return RowKind.MOVE, chain, event.spent or event.received, moved, {"executed": executed}
         case ev.Unwound():
-            unwound = {"by": event.by, "target": event.target, "selector": event.selector}
-            unwound |= {"received": usdc_text(event.received), "balance": usdc_text(event.balance)}
-            return RowKind.NOTE, chain, event.received, event.received, {"unwound": unwound}
+            return note, chain, event.received, event.received, {"unwound": _told(event)}
         case ev.ProceedsReceived():
-            proceeds = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
-            return RowKind.NOTE, chain, event.amount, event.amount, {"proceeds": proceeds}
+            told = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
+            return note, chain, event.amount, event.amount, {"proceeds": told}
         case ev.Settled():
-            settled = {
-                "payee": event.payee,
-                "gain": usdc_text(event.gain),
-                "fee": usdc_text(event.fee),
-            }
-            settled["balance"] = usdc_text(event.balance)
-            return RowKind.PAYOUT, chain, event.fee, -event.fee, {"settled": settled}
+            return RowKind.PAYOUT, chain, event.fee, -event.fee, {"settled": _told(event)}
         case ev.Withdrawn():
             return _withdrawn(event, parties)
-        case _:
-            payload = {"fee_kind": "x402", "resource": event.resource_hash, "pay_to": event.pay_to}
-            return RowKind.FEE, chain, event.amount, 0, payload
+        case ev.X402Paid():
+            told = {"fee_kind": "x402", "resource": event.resource_hash, "pay_to": event.pay_to}
+            return RowKind.FEE, chain, event.amount, 0, told
+        case ev.Marked():
+            mark = _measured(event, is_known=True)
+            return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
+        case ev.Stopped():
+            measured = _measured(event, is_known=event.worth_known)
+            stopped = {"by": event.by, "reason": bytes32_word(event.reason), **measured}
+            return RowKind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
+    payload = _payload(event)
+    return None if payload is None else (note, chain, None, 0, payload)
 
 
-def _executed(event: ev.Executed) -> dict[str, Any]:
+# fields that are USDC base units
+_AMOUNTS: Final = frozenset({"spent", "received", "balance", "gain", "fee"})
+
+
+def _told(event: Any) -> dict[str, Any]:
+    """Every field under its name."""
     return {
-        "target": event.target,
-        "selector": event.selector,
-        "spent": usdc_text(event.spent),
-        "received": usdc_text(event.received),
-        "nonce": event.nonce,
-        "balance": usdc_text(event.balance),
+        name: usdc_text(getattr(event, name)) if name in _AMOUNTS else getattr(event, name)
+        for name in type(event).__match_args__
+    }
+
+
+def _measured(event: ev.Marked | ev.Stopped, *, is_known: bool) -> dict[str, str | None]:
+    return {
+        "worth_usdc": usdc_text(event.worth) if is_known else None,
+        "unvalued_out_usdc": usdc_text(event.unvalued_out) if is_known else None,
     }
 
 
@@ -254,8 +226,10 @@ def _withdrawn(event: ev.Withdrawn, parties: Parties) -> _Content:
     return RowKind.WITHDRAW, ReportedBy.CHAIN, None, 0, {"withdrawn": raw}
 
 
-def _control(event: Any, parties: Parties) -> _Content:
-    note, chain = RowKind.NOTE, ReportedBy.CHAIN
+def _payload(event: Any) -> dict[str, Any] | None:
+    """Of an event that moves no money. A keeper that replaces the zero address is the first one, not
+    a change (docs/rules.md#factory-notes).
+    """
     match event:
         case ev.VaultCreated():
             created = {
@@ -264,69 +238,24 @@ def _control(event: Any, parties: Parties) -> _Content:
                 "owner": event.owner,
                 "agent": _or_none(event.agent),
             }
-            return note, chain, None, 0, {"vault_created": created}
+            return {"vault_created": created}
         case ev.AgentSet():
-            return (
-                note,
-                chain,
-                None,
-                0,
-                {"agent_set": {"agent": event.agent}, "note": "Agent set on chain"},
-            )
+            return {"agent_set": _told(event), "note": "Agent set on chain"}
         case ev.AgentRemoved():
-            removed = {"agent": event.agent, "by": event.by}
-            return (
-                note,
-                chain,
-                None,
-                0,
-                {"agent_removed": removed, "note": "Paused: agent removed on chain"},
-            )
-        case ev.Marked():
-            mark = {
-                "worth_usdc": usdc_text(event.worth),
-                "unvalued_out_usdc": usdc_text(event.unvalued_out),
-            }
-            return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
-        case ev.Stopped():
-            known = event.worth_known
-            stopped = {
-                "by": event.by,
-                "reason": bytes32_word(event.reason),
-                "worth_usdc": usdc_text(event.worth) if known else None,
-                "unvalued_out_usdc": usdc_text(event.unvalued_out) if known else None,
-            }
-            return RowKind.STOP, _who(event.by, parties), None, 0, {"stopped": stopped}
+            return {"agent_removed": _told(event), "note": "Paused: agent removed on chain"}
         case ev.PayeeChanged():
-            changed = {"previous_payee": event.previous_payee, "new_payee": event.new_payee}
-            return note, chain, None, 0, {"payee_changed": changed}
+            return {"payee_changed": _told(event)}
+        case ev.TermsCancelled():
+            return {"terms_cancelled": _told(event)}
+        case ev.AdapterListed() | ev.AdapterDelisted():
+            return None
+        case ev.KeeperChanged(previous_keeper=before) | ev.GuardChanged(previous_guard=before) if (
+            before == ZERO_ADDRESS
+        ):
+            return None
         case _:
-            return (
-                note,
-                chain,
-                None,
-                0,
-                {"terms_cancelled": {"terms_digest": event.terms_digest, "owner": event.owner}},
-            )
-
-
-def _factory(event: Any) -> _Content | None:
-    """A keeper that replaces the zero address is the first one, not a change
-    (docs/rules.md#factory-notes).
-    """
-    if isinstance(event, ev.KeeperChanged | ev.GuardChanged) and _is_first(event):
-        return None
-    payload = {"factory": True, "event": type(event).__name__, "args": _factory_args(event)}
-    return RowKind.NOTE, ReportedBy.CHAIN, None, 0, payload
-
-
-def _is_first(event: ev.KeeperChanged | ev.GuardChanged) -> bool:
-    return (
-        _or_none(
-            event.previous_keeper if isinstance(event, ev.KeeperChanged) else event.previous_guard
-        )
-        is None
-    )
+            args = _factory_args(event)
+            return {"factory": True, "event": type(event).__name__, "args": args}
 
 
 def _factory_args(event: Any) -> dict[str, str]:

@@ -178,33 +178,16 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
 
 
 def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
-    step = _step(
-        "unwind",
-        who=None,
-        text=None,
-        call=None,
-        note="Held through an adapter whose exit this service does not know.",
-    )
-    where = {
+    note = "Held through an adapter whose exit this service does not know."
+    return _keep(position.label, note) | {
         "venue": position.venue,
         "adapter": position.adapter,
         "adapter_address": position.adapter_address,
     }
-    return (
-        step
-        | where
-        | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": position.label}
-    )
 
 
-def _keep(label: str | None) -> dict[str, Any]:
-    step = _step(
-        "unwind",
-        who=None,
-        text=None,
-        call=None,
-        note="No adapter can close it.",
-    )
+def _keep(label: str | None, note: str = "No adapter can close it.") -> dict[str, Any]:
+    step = _step("unwind", who=None, text=None, call=None, note=note)
     return step | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": label}
 
 

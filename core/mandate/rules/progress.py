@@ -12,6 +12,13 @@ Laws
   Once all is home, what of it never came back is not_returned, and counts 0.
 - The public stop counts at cost what is out where no adapter values it.
 - Drafts have no progress in days: day is null until the terms are signed.
+- Fees stand by class (docs/rules.md#fees), the agent's own apart, with two net figures that are never
+  summed. A fee without a known payload.fee_kind is unclassified, never folded into venue.
+- realized_total is everything that was paid: every class, unclassified included, and the agent's fee.
+- net_after_fees_est = worth + withdrawn - deposited - reserved. Fees that left the vault are out of
+  worth already.
+- net_after_fees_realized = received + what is out at cost - spent - payouts; on paper resolves -
+  fees - payouts.
 """
 
 from collections.abc import Sequence
@@ -19,7 +26,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from core.mandate.rules.fees import fees_block
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.lock import SETTLE_GRACE_S
 from core.mandate.rules.open_positions import ChainPosition, open_positions
@@ -35,6 +41,9 @@ from core.quarantine.rules import ShortLedger
 from core.times import DAY_S, instant_text, utc_text
 
 AT_ADAPTERS: Final = "adapters"  # the id of a position of which it is not known at which one it is
+EST_FORMULA = "worth_est + withdrawn - deposited - agent_fee_reserved"
+REALIZED_FORMULA = "received + out_at_cost - spent - payouts"
+REALIZED_ON_PAPER = "sum(resolve) - sum(fee) - sum(payout)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,3 +328,58 @@ def _is_void(state: MandateState, facts: MandateFacts) -> bool:
 def _has_paid_the_owner(state: MandateState) -> bool:
     """After the owner took the money out, a low worth breaks no line."""
     return state.is_ended and state.withdrawn_usdc_e6 > 0
+
+
+# Fees
+
+
+def fees_block(state: MandateState, worth: Worth, agent_fee_bps: int) -> dict[str, Any]:
+    """The whole block, amounts as text with six decimals."""
+    reserved = agent_fee_reserved_usdc_e6(state, worth, agent_fee_bps)
+    net_est = worth.worth_usdc_e6 + state.withdrawn_usdc_e6 - state.deposited_usdc_e6 - reserved
+    return {
+        **fees_by_class(state),
+        "agent_fee": {
+            "reserved_est": usdc_text(reserved),
+            "paid": usdc_text(state.paid_out_usdc_e6),
+            "paid_source": "payout_rows" if state.settled_at else "none",
+        },
+        "realized_total": usdc_text(state.fees_usdc_e6 + state.paid_out_usdc_e6),
+        "net_after_fees_est": {
+            "value": usdc_text(net_est),
+            "est": True,
+            "source": worth.source,
+            "pct": pct_text(net_est, state.deposited_usdc_e6),
+            "formula": EST_FORMULA,
+        },
+        "net_after_fees_realized": {
+            "value": usdc_text(state.realized_usdc_e6),
+            "est": False,
+            "formula": REALIZED_ON_PAPER if state.vault_address is None else REALIZED_FORMULA,
+        },
+    }
+
+
+def fees_by_class(state: MandateState) -> dict[str, Any]:
+    """tools, venue and network as text; unclassified with its count."""
+    return {
+        "tools": usdc_text(state.fees_tools_usdc_e6),
+        "venue": usdc_text(state.fees_venue_usdc_e6),
+        "network": usdc_text(state.fees_network_usdc_e6),
+        "unclassified": {
+            "amount": usdc_text(state.fees_unclassified_usdc_e6),
+            "count": state.fees_unclassified_count,
+            "source": "fee_events_without_fee_kind",
+        },
+    }
+
+
+def pct_text(part_usdc_e6: int, whole_usdc_e6: int) -> str | None:
+    """Percent with two decimals, cut off towards zero: 5 of 200 is `"2.50"`. None when there is no
+    whole.
+    """
+    if whole_usdc_e6 <= 0:
+        return None
+    hundredths = abs(part_usdc_e6) * 10_000 // whole_usdc_e6
+    sign = "-" if part_usdc_e6 < 0 and hundredths else ""
+    return f"{sign}{hundredths // 100}.{hundredths % 100:02d}"

@@ -197,14 +197,8 @@ def flows_of(rows: Iterable[LedgerRow]) -> Flows:
 
 def statement_json(statement: WeekStatement) -> dict[str, Any]:
     """The answer of GET /mandate-wallet/mandates/{id}/statement."""
-    about = statement.about
     answer = {
-        "mandate_id": about.public_id,
-        "agent_id": about.agent_id,
-        "vault_address": about.vault_address,
-        "strategy": about.strategy,
-        "status": statement.end.status.value,
-        "market_mode": about.facts.market_mode.value,
+        **_whose(statement),
         **_numbers(statement),
         "allowed_vs_used": _allowed_vs_used(statement),
         "breaches": _breaches(statement),
@@ -243,6 +237,18 @@ def all_mandates_json(
         "totals": {mode: _totals(of_mode[mode], shown[mode]) for mode in modes},
         "mandates": lines,
         "disclosures": [dict(one) for one in DISCLOSURES],
+    }
+
+
+def _whose(statement: WeekStatement) -> dict[str, Any]:
+    about = statement.about
+    return {
+        "mandate_id": about.public_id,
+        "agent_id": about.agent_id,
+        "vault_address": about.vault_address,
+        "strategy": about.strategy,
+        "status": statement.end.status.value,
+        "market_mode": about.facts.market_mode.value,
     }
 
 
@@ -359,14 +365,8 @@ def _between(start: datetime, end: datetime, rows: Iterable[LedgerRow]) -> list[
 
 
 def _short(statement: WeekStatement) -> dict[str, Any]:
-    about = statement.about
     answer = {
-        "mandate_id": about.public_id,
-        "agent_id": about.agent_id,
-        "vault_address": about.vault_address,
-        "strategy": about.strategy,
-        "status": statement.end.status.value,
-        "market_mode": about.facts.market_mode.value,
+        **_whose(statement),
         **{key: value for key, value in _numbers(statement).items() if key != "period"},
         "breaches": _breaches(statement),
     }
@@ -377,12 +377,7 @@ def _totals(
     statements: Sequence[WeekStatement], lines: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """`lines`: what is said of each of them."""
-    flows = Flows(
-        **{
-            name: sum(getattr(statement.flows, name) for statement in statements)
-            for name in Flows.__dataclass_fields__
-        }
-    )
+    flows = sum((statement.flows for statement in statements), Flows())
     sums = {
         "worth": {
             "start": usdc_text(sum(one.worth_start.worth_usdc_e6 for one in statements)),

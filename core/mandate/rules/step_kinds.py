@@ -77,36 +77,22 @@ def described(
 
 
 def _money_or_end(row: LedgerRow) -> Described:
-    match row.kind:
-        case RowKind.DEPOSIT:
-            return Described(
-                kind=StepKind.FUNDING,
-                code="funding_deposit",
-                clauses=(1,),
-                params=_without(row.payload, "why"),
-            )
-        case RowKind.WITHDRAW:
-            return Described(
-                kind=StepKind.FUNDING, code="funding_withdraw", params=_fact(row, "withdrawn")
-            )
-        case RowKind.PAYOUT:
-            return Described(
-                kind=StepKind.OUTCOME,
-                code="outcome_payout",
-                clauses=(9,),
-                params=_fact(row, "settled"),
-            )
-        case RowKind.STOP:
-            return Described(
-                kind=StepKind.CONTROL,
-                code="control_stopped",
-                clauses=(4, 7),
-                params=_fact(row, "stopped"),
-            )
-        case _:
-            return Described(
-                kind=StepKind.OUTCOME, code="outcome_resolve", note=_text(row), params=_agents(row)
-            )
+    if row.kind is RowKind.DEPOSIT:
+        params = _without(row.payload, "why")
+        return Described(kind=StepKind.FUNDING, code="funding_deposit", clauses=(1,), params=params)
+    if row.kind is RowKind.RESOLVE:
+        return Described(
+            kind=StepKind.OUTCOME, code="outcome_resolve", note=_text(row), params=_agents(row)
+        )
+    kind, code, clauses, key = _ENDS[row.kind]
+    return Described(kind=kind, code=code, clauses=clauses, params=_fact(row, key))
+
+
+_ENDS: Mapping[RowKind, tuple[StepKind, str, tuple[int, ...], str]] = {
+    RowKind.WITHDRAW: (StepKind.FUNDING, "funding_withdraw", (), "withdrawn"),
+    RowKind.PAYOUT: (StepKind.OUTCOME, "outcome_payout", (9,), "settled"),
+    RowKind.STOP: (StepKind.CONTROL, "control_stopped", (4, 7), "stopped"),
+}
 
 
 def _trade(row: LedgerRow, beside: bool) -> Described:

@@ -23,7 +23,7 @@ Worked numbers: docs/what-if.md.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
@@ -32,7 +32,6 @@ from core.mandate.rules.limits import (
     LimitRefusal,
     ProposedCall,
     RunningDay,
-    SpendWindow,
     VaultModel,
     check_call,
     rule_of,
@@ -345,7 +344,13 @@ class _ReplayedRun:
         """What the model says of the calls, to the vault as it is by then."""
         if self._vault is None:
             return None
-        vault = _as_of(self._vault, self._gain, self.stopped_at, self._day.in_day(now))
+        vault = replace(
+            self._vault,
+            received=max(0, self._gain),
+            spent=max(0, -self._gain),
+            stopped_at=self.stopped_at or 0,
+            window=self._day.in_day(now),
+        )
         return check_call(vault, AGENT, [_proposed(call, vault.rules) for call in calls], now)
 
     def _note_need(self, spent: int, now: int, starts_at: int) -> None:
@@ -398,25 +403,6 @@ class _ReplayedRun:
 def _batch(fact: RecordedFact) -> tuple[str, int]:
     """The calls of a batch stand together; every other fact is alone."""
     return (fact.tx_hash, fact.nonce) if isinstance(fact, RecordedCall) else ("", id(fact))
-
-
-def _as_of(vault: VaultModel, gain: int, stopped_at: int | None, window: SpendWindow) -> VaultModel:
-    """The vault with this cash, this day and this end."""
-    return VaultModel(
-        address=vault.address,
-        status=vault.status,
-        agent=vault.agent,
-        budget=vault.budget,
-        deposited=vault.deposited,
-        per_tx_cap=vault.per_tx_cap,
-        daily_cap=vault.daily_cap,
-        ends_at=vault.ends_at,
-        rules=vault.rules,
-        received=max(0, gain),
-        spent=max(0, -gain),
-        stopped_at=stopped_at or 0,
-        window=window,
-    )
 
 
 def _proposed(call: RecordedCall, rules: Sequence[Rule]) -> ProposedCall:

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from api.client.signing import sign_typed_data
 from core.mandate import rows as mandate_rows
-from core.mandate.chain.typed_data import record_row_typed_data
+from core.mandate.chain.typed_data import record_row
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row
 from core.mandate.rules.authors import next_signature
@@ -20,7 +20,7 @@ def signed_by(
     persona: Persona, row: NewRow, public_id: str, factory: str, sequence: int, prev: str
 ) -> RowAuthor:
     place = RowAuthor(signer=persona.address, sequence=sequence, prev=prev, signature="0x")
-    document = record_row_typed_data(public_id, row, place, factory, CHAIN_ID)
+    document = record_row(public_id, row, place, factory, CHAIN_ID).typed_data
     return replace(place, signature=sign_typed_data(persona.private_key, document))
 
 

@@ -121,7 +121,7 @@ def _paying(
     }
     deadline = chain.now + 600
     guard = GUARD.signer.sign_digest(
-        typed_data.x402_payment_digest(adapter, CHAIN_ID, vault, **payment, deadline=deadline)
+        typed_data.x402_payment(adapter, CHAIN_ID, vault, **payment, deadline=deadline).digest
     )
     chain.succeed(
         AGENT,

@@ -22,7 +22,7 @@ def test_the_x402_payment_digest_is_the_adapters(deployed: DeployedChain) -> Non
     payment = (OWNER.address, AGENT.address, 7, "0x" + "ab" * 32, "0x" + "cd" * 32, 1_900_000_000)
     abi = function("X402Adapter", "paymentDigest")
     (on_chain,) = abi.decode_output(deployed.reader.call(adapter, abi.encode(*payment)))
-    assert typed_data.x402_payment_digest(adapter, CHAIN_ID, *payment) == on_chain
+    assert typed_data.x402_payment(adapter, CHAIN_ID, *payment).digest == on_chain
 
 
 def test_the_rules_hash_and_both_signatures_are_accepted_at_creation(

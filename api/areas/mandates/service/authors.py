@@ -18,7 +18,7 @@ from core.chain.signatures import kept_signature, verify_digest
 from core.hexes import address_or_none
 from core.identity import queries as identity
 from core.mandate import rows as mandate_rows
-from core.mandate.chain.typed_data import record_row_digest, row_domain
+from core.mandate.chain.typed_data import record_row, row_domain
 from core.mandate.rules.authors import NextSignature, next_signature
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowAuthor
 from core.mandate.rules.progress import data_issue
@@ -90,7 +90,7 @@ def signed_by_author(
         signature=author.signature.lower(),
     )
     factory = call.deps.contracts["factory"]
-    digest = record_row_digest(mandate.public_id, row, found, factory, mandate.chain_id)
+    digest = record_row(mandate.public_id, row, found, factory, mandate.chain_id).digest
     found = replace(found, signature=kept_signature(found.signer, digest, found.signature))
     if not verify_digest(found.signer, digest, found.signature, call.deps.chain):
         raise _invalid(

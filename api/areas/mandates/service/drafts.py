@@ -319,16 +319,28 @@ def _frozen(
     targets: Sequence[Target],
     listed: ListedContracts,
 ) -> _Frozen:
-    rules, guards = expand_rules(targets, listed), guard_targets(targets)
-    terms = terms_from_draft(
-        _terms_draft(mandate, owner_wallet, agent),
-        issued_at=int(call.now.timestamp()),
-        nonce=secrets.randbits(63),
-        allowed_targets_hash=rules_hash(rules),
-        guard_targets_hash=guard_targets_hash(guards),
-    )
+    draft = _terms_draft(mandate, owner_wallet, agent)
+    terms, rules = terms_now(call, draft, targets, listed, nonce=secrets.randbits(63))
     digest = terms_digest(terms, call.deps.contracts["factory"], mandate.chain_id, TERMS_VERSION)
-    return _Frozen(terms, rules, targets_to_json(targets), guards, digest)
+    return _Frozen(terms, rules, targets_to_json(targets), guard_targets(targets), digest)
+
+
+def terms_now(
+    call: Call, draft: TermsDraft, targets: Sequence[Target], listed: ListedContracts, *, nonce: int
+) -> tuple[MandateTerms, tuple[Rule, ...]]:
+    """What a draft comes to: the terms that are signed, and the rules that the vault enforces.
+
+    Errors: InvalidParameterError, InvalidNumberError.
+    """
+    rules = expand_rules(targets, listed)
+    terms = terms_from_draft(
+        draft,
+        issued_at=int(call.now.timestamp()),
+        nonce=nonce,
+        allowed_targets_hash=rules_hash(rules),
+        guard_targets_hash=guard_targets_hash(guard_targets(targets)),
+    )
+    return terms, rules
 
 
 def _terms_draft(mandate: Mandate, owner_wallet: str, agent: Account | None) -> TermsDraft:

@@ -38,8 +38,7 @@ from core.chain.signatures import kept_signature
 from core.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import (
-    receive_authorization_digest,
-    receive_authorization_typed_data,
+    receive_authorization,
     typed_data_parts,
 )
 from core.mandate.chain.vault_address import vault_address
@@ -182,12 +181,15 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
     this vault alone, once.
     """
     terms, digest = terms_of(mandate), digest_of(mandate)
-    authorization = (
-        *(call.deps.contracts["usdc"], mandate.chain_id, terms.owner, vault),
-        *(terms.budget_usdc, 0, terms.ends_at, digest),
+    signed = receive_authorization(
+        call.deps.contracts["usdc"],
+        mandate.chain_id,
+        *(terms.owner, vault, terms.budget_usdc, 0, terms.ends_at, digest),
     )
-    document = receive_authorization_typed_data(*authorization)
-    documents = {"typed_data": document, "typed_data_parts": typed_data_parts(document)}
+    documents = {
+        "typed_data": signed.typed_data,
+        "typed_data_parts": typed_data_parts(signed.typed_data),
+    }
     if signature is None:
         what = (
             "Sign typed_data with eth_signTypedData_v4 and ask again with "
@@ -201,7 +203,7 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
             "take fund=approve"
         )
         raise InvalidParameterError("authorization_signature", rule)
-    signature = kept_signature(terms.owner, receive_authorization_digest(*authorization), signature)
+    signature = kept_signature(terms.owner, signed.digest, signature)
     funding = calldata.Funding(terms.budget_usdc, 0, terms.ends_at, signature)
     return _creation(call, mandate, funding) | documents
 

@@ -28,7 +28,7 @@ from core.chain.signer import DigestSigner
 from core.errors import InvalidNumberError, InvalidParameterError, OutsideError
 from core.hexes import hex_of
 from core.mandate.chain import calldata
-from core.mandate.chain.typed_data import guard_targets_hash, x402_payment_digest
+from core.mandate.chain.typed_data import guard_targets_hash, x402_payment
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.guard import OwnService, guard_refusal, host_of, is_own
 from core.mandate.rules.ledger import guard_refusal_note
@@ -201,7 +201,7 @@ def _signed(
         "deadline": signed.deadline,
     }
     signature = guard.sign_digest(
-        x402_payment_digest(adapter, call.deps.chain_id, wanted.vault, **payment)
+        x402_payment(adapter, call.deps.chain_id, wanted.vault, **payment).digest
     )
     inner = calldata.VaultCall(
         adapter, wanted.amount_usdc_e6, x402.pay(**payment, guard_signature=signature)

@@ -3,12 +3,15 @@
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
 
 from api.areas.mandates.service.views import terms_of, vault_of
 from api.kernel.operation import Call
+from core.kept import KeptNewest
 from core.mandate import rows as mandate_rows
-from core.mandate.kept_steps import KeptSteps, PlaceOfSteps, StepsPage
 from core.mandate.rules.borne_out import chain_words
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
@@ -27,6 +30,36 @@ from core.payments import signed_resources
 
 MOST_LOOKED_PAST = 1_000
 MORE_THAN_A_PAGE = 20  # rows read beside those that the page shows: doubles are shown once
+MOST_BYTES: Final = 15_000_000  # of all pages that are kept, as JSON; a step's note may be long
+PAGE_BYTES: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StepsPage:
+    """`steps`: newest first, shared and never changed; `last`: the last group's place when more
+    follow.
+    """
+
+    steps: tuple[dict[str, Any], ...]
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceOfSteps:
+    """`before`: the place below which the page is; None: the newest page."""
+
+    mandate_id: int
+    before: int | None
+    limit: int
+
+
+class KeptSteps(KeptNewest[PlaceOfSteps, StepsPage]):
+    """Pages as this process has made them: a page is read again when its ledger has grown, and not
+    for each who looks at it.
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        super().__init__(most, lambda of: PAGE_BYTES + len(msgspec.json.encode(of[1].steps)))
 
 
 def steps_of(

@@ -12,17 +12,14 @@ from api.areas.mandates.schemas.what_if import (
     WhatIfAnswer,
 )
 from api.areas.mandates.service.access import agent_of_id
-from api.areas.mandates.service.drafts import require_possible, written_targets
+from api.areas.mandates.service.drafts import require_possible, terms_now, written_targets
 from api.areas.mandates.service.strategies import strategy_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, WriteCall
 from core.errors import fields_in
 from core.identity.names import is_simulated
-from core.mandate.chain.typed_data import guard_targets_hash, rules_hash
 from core.mandate.recorded import CALLS_REPLAYED, recorded_of
-from core.mandate.rules.expansion import expand_rules
-from core.mandate.rules.targets import guard_targets
-from core.mandate.rules.terms import MandateTerms, Rule, TermsDraft, terms_from_draft
+from core.mandate.rules.terms import MandateTerms, Rule, TermsDraft
 from core.mandate.rules.what_if import RecordedCall, RecordedRun, WhatIf, what_if
 from core.money import usdc_text, usdc_text_or_none
 from core.times import utc_text_or_none
@@ -62,7 +59,6 @@ def _terms(call: Call, command: AskWhatIf) -> tuple[MandateTerms, tuple[Rule, ..
     require_possible(call, words)
     targets, listed = written_targets(call, words)
     strategy_of(call, words, field="terms.listing_id")  # a draft that names it must be possible
-    rules = expand_rules(targets, listed)
     draft = TermsDraft(
         public_id=NOBODYS_ID,
         owner=call.deps.contracts["factory"],
@@ -76,14 +72,7 @@ def _terms(call: Call, command: AskWhatIf) -> tuple[MandateTerms, tuple[Rule, ..
         on_floor=words.on_floor,
         payout_rule=words.payout_rule.model_dump(),
     )
-    terms = terms_from_draft(
-        draft,
-        issued_at=int(call.now.timestamp()),
-        nonce=0,
-        allowed_targets_hash=rules_hash(rules),
-        guard_targets_hash=guard_targets_hash(guard_targets(targets)),
-    )
-    return terms, rules
+    return terms_now(call, draft, targets, listed, nonce=0)
 
 
 def _replayed(runs: list[RecordedRun], is_whole: bool) -> ReplayedActions:

@@ -12,7 +12,7 @@ from eth_account.signers.local import LocalAccount
 from api.client import Client
 from api.client.authoring import EVENTS, REFUSALS, row_of, row_typed_data
 from api.client.signing import sign_typed_data
-from core.mandate.chain.typed_data import record_row_digest, record_row_typed_data
+from core.mandate.chain.typed_data import record_row
 from core.mandate.rules.agent_rows import event_row, refusal_note
 from core.mandate.rules.authors import NO_ROW_BEFORE
 from core.mandate.rules.refusals import refusal_report
@@ -295,10 +295,11 @@ def test_an_event_of_the_client__has_the_digest_of_the_ledgers_row(stage: Stage)
     assert told is not None
     author = RowAuthor(signer=ADAPTER, sequence=7, prev=str(place["prev"]), signature="0x")
     ours = row_typed_data("m_aaaaaaaaaa", told, place)
-    theirs = record_row_typed_data("m_aaaaaaaaaa", row, author, ADAPTER, 84532)
+    signed = record_row("m_aaaaaaaaaa", row, author, ADAPTER, 84532)
+    theirs = signed.typed_data
     assert ours["message"] | {"sequence": "7"} == theirs["message"]
     assert ours["types"] == theirs["types"]
-    digest = record_row_digest("m_aaaaaaaaaa", row, author, ADAPTER, 84532)
+    digest = signed.digest
     signature = sign_typed_data(stage.agent_wallet, ours)
     recovered = Account._recover_hash(bytes.fromhex(digest[2:]), signature=signature)
     assert recovered == stage.agent_wallet.address

@@ -361,7 +361,9 @@ def test_a_flag_in_the_tool_form__is_no_flag(stage: Stage, mandate_id: str) -> N
     )
 
 
-@pytest.mark.row("2.10 a violating event is stored and flips the matching rules")
+@pytest.mark.row(
+    "4 POST /mandates/{id}/events", "2.10 a violating event is stored and flips the matching rules"
+)
 @pytest.mark.parametrize(
     ("fields", "code", "rule", "facts"),
     [

@@ -179,3 +179,16 @@ def test_only_the_owner__replaces_it(stage: Stage) -> None:
         stage.call("PUT", f"/agents/{stage.agent_id}/policy", stage.new_owner(), WHOLE)
     ) == (403, "not_owner")
     assert policy(stage) == DEFAULTS | {"accepts_mandates": True}
+
+
+def test_of_anothers_agent__nobody_reads_it_and_of_nobodys__there_is_none(stage: Stage) -> None:
+    stranger = stage.new_owner()
+    read = stage.call("GET", f"/agents/{stage.agent_id}/policy", stranger)
+    assert reason(read) == (403, "not_owner")
+    assert reason(stage.call("GET", "/agents/999999/policy", stranger)) == (404, "not_found")
+
+
+def test_an_agent_without_one__accepts_nothing(stage: Stage) -> None:
+    agent_id, key = stage.new_agent()
+    read = stage.get(f"/agents/{agent_id}/policy", key)
+    assert (read["accepts_mandates"], read["policy_changelog"]) == (False, [])

@@ -40,6 +40,7 @@ def test_a_key__is_1_to_128_letters_digits_and_four_signs(
 
 
 @pytest.mark.row(
+    "6 retries with the same key replay",
     "2.17 the same key and body replays",
     "2.17 the same key with another body is refused",
     "6 retries with the same key replay",

@@ -94,7 +94,7 @@ def test_a_draft_with_every_field__is_read_as_it_was_written(stage: Stage) -> No
     assert mandate_of(stage, mandate_id) == mandate
 
 
-@pytest.mark.row(
+@pytest.mark.row("4 POST /mandates",
     "2.1 target_bps", "2.1 payout_rule", "2.1 allowed_targets", "2.1 approval_above_usdc",
     "2.1 on_floor", "2.1 chain_id",
     "2.1 per_tx_cap_usdc", "2.1 daily_cap_usdc", "2.1 open_board", "2.1 agent_id",

@@ -5,7 +5,7 @@ from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
 from core.mandate.venues import test_venue
 from tests.integration.api.conftest import KEY, connect
-from tests.integration.api.mandates.stage import ADAPTER, BUY, KEEPER, USDC, Stage, address, reason
+from tests.integration.api.mandates.stage import ADAPTER, BUY, USDC, Stage, address, reason
 
 
 def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict[str, object]:
@@ -24,18 +24,6 @@ def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict
 
 
 # accept
-
-
-def test_accept__of_a_mandate_that_names_the_agent__keeps_the_status(stage: Stage) -> None:
-    mandate_id = stage.signed()
-    assert [
-        one["id"] for one in stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"]
-    ] == [mandate_id]
-    first = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
-    stage.clock.pass_(minutes=5)
-    second = stage.post(f"/mandates/{mandate_id}/accept", stage.agent)["mandate"]
-    assert (first["status"], first["accepted_at"]) == ("signed", second["accepted_at"])
-    assert stage.get(f"/agents/{stage.agent_id}/offers", stage.agent)["offers"] == []
 
 
 @pytest.mark.row("5 agent_not_designated", "5 agent_not_accepting")
@@ -65,28 +53,6 @@ def test_accept__refusals_come_in_their_order(stage: Stage) -> None:
         409,
         "wrong_status",
     )
-
-
-def test_accept__on_the_open_board__is_for_any_accepting_agent_and_only_the_first(
-    stage: Stage,
-) -> None:
-    mandate_id = stage.signed(agent_id=None, open_board=True)
-    assert [one["id"] for one in stage.get("/board", {})["mandates"]] == [mandate_id]
-    other_owner = stage.new_owner()
-    other_id, other = stage.new_agent(other_owner)
-    assert stage.get(f"/mandates/{mandate_id}", other)["mandate"]["agent_id"] is None
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (
-        409,
-        "agent_not_accepting",
-    )
-    stage.accept_mandates(other_id, other_owner)
-    assert stage.post(f"/mandates/{mandate_id}/accept", other)["mandate"]["agent_id"] == other_id
-    assert stage.post(f"/mandates/{mandate_id}/accept", other)["mandate"]["agent_id"] == other_id
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (
-        409,
-        "agent_not_designated",
-    )
-    assert stage.get("/board", {})["mandates"] == []
 
 
 def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
@@ -124,22 +90,6 @@ def test_execute_call__its_three_forms__give_the_same_data(stage: Stage) -> None
     assert by_function["data"] == by_selector["data"] == by_data["data"] == by_number["data"]
 
 
-def test_execute_call__above_a_limit__names_the_contracts_reason_and_still_has_the_call(
-    stage: Stage, mandate_id: str
-) -> None:
-    over_cap = build(stage, mandate_id, "200.000001")
-    assert (over_cap["check"]["ok"], over_cap["check"]["reason"]) == (False, "OverPerTxCap")  # type: ignore[index]
-    assert str(over_cap["data"]).startswith("0x")
-    stage.executed(mandate_id, 200 * USDC)
-    stage.executed(mandate_id, 200 * USDC)
-    assert build(stage, mandate_id, "50.000000")["check"]["ok"] is True  # type: ignore[index]
-    assert build(stage, mandate_id, "50.000001")["check"]["reason"] == "OverDailyCap"  # type: ignore[index]
-    assert (
-        build(stage, mandate_id, "1.000000", target=address(9))["check"]["reason"]
-        == "TargetNotAllowed"
-    )  # type: ignore[index]
-
-
 def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(
     stage: Stage,
 ) -> None:
@@ -158,22 +108,6 @@ def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(
     assert "accepts" not in answer.json()
     # no payment helps, so that a client that pays 402s by itself signs nothing
     assert answer.headers["X-Payable"] == "none"
-
-
-def test_execute_call__after_a_stop__is_refused_mandate_stopped_by_the_check(
-    stage: Stage, mandate_id: str
-) -> None:
-    stage.chain_says(
-        mandate_id,
-        ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, 0, True),
-    )
-    check = build(stage, mandate_id, "1.000000")["check"]
-    assert (check["ok"], check["reason"]) == (False, "MandateStopped")  # type: ignore[index]
-    assert check["remaining"]["left_today"] == {
-        "value": None,
-        "source": "none",
-        "basis": "mandate_not_working",
-    }  # type: ignore[index]
 
 
 def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stage: Stage) -> None:
@@ -263,18 +197,6 @@ def test_execute_call__with_a_struct_or_an_array_that_does_not_fit__names_the_fi
     assert answer.json()["detail"].startswith(says)
 
 
-def test_execute_call__with_a_negative_amount__names_the_field(stage: Stage) -> None:
-    """It came to `arguments do not fit ((address,uint256,bytes))` and a library's sentence about
-    the value.
-    """
-    body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "-1"}
-    answer = stage.call("POST", f"/mandates/{stage.working()}/execute-call", stage.agent, body)
-    assert reason(answer) == (400, "invalid_number")
-    assert (
-        answer.json()["detail"] == "amount_usdc: write an amount of 0 or more, such as 12.500000."
-    )
-
-
 def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(
     stage: Stage,
 ) -> None:
@@ -325,26 +247,6 @@ def test_a_call_with_an_address_that_the_vault_refuses__is_not_built(
         (400, "invalid_parameter"),
         "to",
     )
-
-
-def test_set_agent_call__removes_without_a_wallet_and_sets_with_one(
-    stage: Stage, mandate_id: str
-) -> None:
-    pause = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner)
-    assert (pause["action"], pause["data"]) == ("pause", calldata.remove_agent())
-    wallet = stage.agent_wallet.address
-    resume = stage.get(f"/mandates/{mandate_id}/set-agent-call", stage.owner, agent_wallet=wallet)
-    assert (resume["action"], resume["data"]) == ("resume", calldata.set_agent(wallet))
-    stage.chain_says(mandate_id, ev.AgentRemoved(wallet, stage.owner_wallet.address))
-    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert read["mandate"]["paused"] is True and read["mandate"]["paused_at"] is not None
-    step = next(one for one in read["steps"] if one["code"] == "control_agentremoved")
-    assert (step["note"], step["params"]["action"]) == ("Paused: agent removed on chain", "paused")
-    stage.chain_says(mandate_id, ev.AgentSet(wallet))
-    resumed = stage.get(f"/mandates/{mandate_id}", stage.agent)["mandate"]
-    assert (resumed["paused"], resumed["paused_at"]) == (False, None) and resumed[
-        "last_resumed_at"
-    ] is not None
 
 
 def test_deposit_call__takes_no_more_than_is_missing(stage: Stage) -> None:
@@ -412,19 +314,3 @@ def test_close_all_plan__while_the_chain_is_out_of_reach__says_so(stage: Stage) 
         None,
         None,
     )
-
-
-def test_the_owners_calls__are_not_the_agents(stage: Stage, mandate_id: str) -> None:
-    for path in (
-        "deploy-call",
-        "withdraw-call",
-        "stop-call",
-        "close-all-plan",
-        "set-agent-call",
-        "statement",
-        "terms",
-    ):
-        assert stage.call("GET", f"/mandates/{mandate_id}/{path}", stage.agent).status_code in (
-            401,
-            403,
-        )

@@ -209,25 +209,6 @@ def test_plan__an_adapter_that_fails__is_said_and_the_others_stay(plan: Plan) ->
     assert found["gets_back_est"] is None
 
 
-def test_plan__a_worth_that_is_unknown__leaves_the_unwind_without_an_estimate(plan: Plan) -> None:
-    found = plan({ADAPTER: replace(HELD, worth_usdc_e6=None)})
-    (unwind,) = (step for step in found["steps"] if step["type"] == "unwind")
-    assert (unwind["data"], unwind["est_proceeds_usdc"]) == (sold(ADAPTER), None)
-    assert found["exit_cost_reason"] == "position_not_priced"
-
-
-def test_plan__an_exit_that_nobody_knows__is_kept(plan: Plan) -> None:
-    found = plan({CLOSED: HELD})
-    assert unwinds(found) == [("listed", "closed", "keep", None)]
-    (kept,) = (step for step in found["steps"] if step["type"] == "unwind")
-    assert (kept["reason"], kept["who_signs"], kept["adapter_address"]) == (
-        "no_known_exit_adapter",
-        None,
-        CLOSED,
-    )
-    assert (found["closes"], found["kept_at_venue"]) == (0, 1)
-
-
 # A venue that somebody adds
 
 
@@ -323,13 +304,4 @@ def test_readings__beside_a_hostile_adapter__are_whole(deployed: DeployedChain, 
         adapter: AdapterReading(
             units=40 * USDC, worth_usdc_e6=40 * USDC, unit_price_e6=USDC, is_linear=True
         ),
-    }
-
-
-def test_readings__of_adapters_without_positions__are_zero_and_linear(
-    deployed: DeployedChain,
-) -> None:
-    x402 = deployed.contracts["x402_adapter"]
-    assert deployed.reader.adapter_readings([x402], address(9)) == {
-        x402: AdapterReading(0, 0, 0, is_linear=True)
     }

@@ -21,32 +21,6 @@ def create(stage: Stage, **changes: Any) -> Any:
     return stage.call("POST", "/mandates", stage.owner, {**DRAFT, **changes})
 
 
-@pytest.mark.row("4 POST /mandates")
-def test_create__answers_the_draft_in_the_specifications_fields(stage: Stage) -> None:
-    answer = create(stage)
-    assert answer.status_code == 201
-    mandate = answer.json()["mandate"]
-    assert mandate["id"].startswith("m_") and len(mandate["id"]) == 12
-    assert mandate["status"] == "draft"
-    assert mandate["budget_usdc"] == "1000.000000"
-    assert mandate["per_tx_cap_usdc"] == "200.000000"
-    assert mandate["payout_rule"] == {"kind": "share_of_verified_gain", "bps": 1000}
-    assert mandate["allowed_targets"] == [
-        {"kind": "mandate_vault", "chain_id": 84532, "address": None},
-        {"kind": "x402", "hosts": [], "payees": []},
-    ]
-    assert (mandate["agent_id"], mandate["vault_address"], mandate["signed_at"]) == (
-        None,
-        None,
-        None,
-    )
-    assert (mandate["on_floor"], mandate["open_board"], mandate["chain_id"]) == (
-        "keep",
-        False,
-        84532,
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "kind", "says"),
     [
@@ -113,23 +87,6 @@ def test_create__whole_numbers_and_nulls_in_objects__are_read_as_those_beside_th
     assert create(stage, **changes).json()["mandate"][field] == kept
 
 
-def test_create__33_rules__are_one_too_many(stage: Stage) -> None:
-    functions = [{"selector": f"0x{n:08x}"} for n in range(1, 33)]
-    answer = create(
-        stage,
-        allowed_targets=[
-            {"address": address(7), "functions": functions, "unpinned": True},
-            ADAPTER,
-        ],
-    )
-    assert reason(answer) == (400, "invalid_parameter")
-    assert "1 to 32" in answer.json()["detail"]
-
-
-def test_create__by_an_agents_key__is_refused(stage: Stage) -> None:
-    assert stage.call("POST", "/mandates", stage.agent, DRAFT).status_code in (401, 403)
-
-
 def test_create__while_no_adapter_can_be_known__says_try_later(stage: Stage) -> None:
     stage.chain.is_down = True
     assert reason(create(stage)) == (503, "temporarily_unavailable")
@@ -173,59 +130,6 @@ def test_update__of_a_signed_mandate__is_wrong_status(stage: Stage) -> None:
         409,
         "wrong_status",
     )
-
-
-def test_assign__names_the_agent_and_its_wallet_in_the_terms(stage: Stage) -> None:
-    mandate_id = stage.draft(agent_id=None, open_board=True)
-    mandate = stage.post(
-        f"/mandates/{mandate_id}/assign", stage.owner, {"agent_id": stage.agent_id}
-    )["mandate"]
-    assert (mandate["agent_id"], mandate["open_board"]) == (stage.agent_id, False)
-    assert (
-        stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"]["agent"]
-        == stage.agent_wallet.address
-    )
-
-
-def test_assign__an_agent_whose_policy_does_not_accept__is_refused_with_the_call_that_helps(
-    stage: Stage,
-) -> None:
-    agent_id, _ = stage.new_agent(stage.owner)
-    answer = stage.call(
-        "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}
-    )
-    assert reason(answer) == (409, "agent_not_accepting")
-    first = answer.json()["service"]["next"][0]
-    assert (first["method"], first["path"]) == ("PUT", f"/mandate-wallet/agents/{agent_id}/policy")
-    policy = stage.get(f"/agents/{agent_id}/policy", stage.owner)
-    assert first["body"] == {
-        name: value
-        for name, value in policy.items()
-        if name not in ("agent_id", "policy_changelog")
-    } | {"accepts_mandates": True}
-    assert (
-        stage.client.request(
-            first["method"], first["path"], json=first["body"], headers=stage.owner
-        ).status_code
-        == 200
-    )
-    assert (
-        stage.call(
-            "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}
-        ).status_code
-        == 200
-    )
-
-
-@pytest.mark.row("5 agent_owner_mismatch")
-def test_assign__another_owners_agent__is_an_owner_mismatch(stage: Stage) -> None:
-    other = stage.new_owner()
-    agent_id, _ = stage.new_agent(other)
-    stage.accept_mandates(agent_id, other)
-    answer = stage.call(
-        "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": agent_id}
-    )
-    assert reason(answer) == (403, "agent_owner_mismatch")
 
 
 def test_assign__an_unknown_agent__is_not_found(stage: Stage) -> None:

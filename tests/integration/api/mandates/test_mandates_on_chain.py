@@ -88,24 +88,6 @@ def test_deploy_call__by_authorization__is_sent_by_anybody(
 
 
 @pytest.mark.slow
-def test_execute_call__is_checked_by_the_vault_itself(
-    stage: Stage, deployed: DeployedChain, working: tuple[str, str]
-) -> None:
-    mandate_id, _ = working
-    passes = execute(stage, deployed, mandate_id, "buy(uint256)", 200 * USDC, "200.000000")
-    assert (passes["check"]["ok"], passes["check"]["source"]) == (True, "chain")
-    assert passes["gas"] > 21_000
-    refused = execute(stage, deployed, mandate_id, "buy(uint256)", 201 * USDC, "201.000000")
-    assert (refused["check"]["ok"], refused["check"]["reason"], refused["gas"]) == (
-        False,
-        "OverPerTxCap",
-        None,
-    )
-    assert deployed.send(AGENT, refused["to"], refused["data"]).status == 0
-    assert deployed.send(AGENT, passes["to"], passes["data"]).status == 1
-
-
-@pytest.mark.slow
 def test_who_acts__follows_the_agent_that_the_owner_set_on_chain(
     stage: Stage,
     deployed: DeployedChain,
@@ -222,14 +204,6 @@ def test_a_vault_of_terms_without_a_wallet__is_paused_until_its_owner_sets_the_a
         True,
         STRANGER.address,
     )
-
-
-def test_execute_call__a_targets_own_failure__is_seen_before_it_is_sent(
-    stage: Stage, deployed: DeployedChain, working: tuple[str, str]
-) -> None:
-    check = execute(stage, deployed, working[0], "sell(uint256)", 5, "0")["check"]
-    assert (check["ok"], check["source"]) == (False, "chain")
-    assert check["reason"] is not None
 
 
 @pytest.mark.slow

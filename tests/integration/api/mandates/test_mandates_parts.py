@@ -11,14 +11,13 @@ from psycopg import Cursor
 
 from api.areas.mandates.schemas.commands import WeekQuery
 from api.areas.mandates.service import statements
-from api.areas.mandates.service.steps_now import steps_of
+from api.areas.mandates.service.steps_now import KeptSteps, PlaceOfSteps, StepsPage, steps_of
 from api.areas.mandates.service.views import vault_of
 from api.kernel.operation import Call
 from api.kernel.parts import Parts
 from core.db.engine import WriteSession
 from core.mandate import rows as mandate_rows
 from core.mandate.kept_days import KeptDays, KeptWeeks
-from core.mandate.kept_steps import KeptSteps, PlaceOfSteps, StepsPage
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import counted_between, mandate_facts
 from core.mandate.rules.fold import effective

@@ -3,7 +3,6 @@ from typing import Any
 import httpx
 import pytest
 
-from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import revert_note
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, reason
 
@@ -33,114 +32,8 @@ def events(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
     return list(stage.get(f"/mandates/{mandate_id}/ledger", stage.agent, limit=200)["events"])
 
 
-def test_event__inside_the_rules__is_stored_with_its_why(stage: Stage, mandate_id: str) -> None:
-    answer = report(stage, mandate_id, why="The price holds.")
-    assert answer.status_code == 200
-    body = answer.json()
-    assert (body["violation"], body["recorded"], body["event"]["reported_by"]) == (
-        False,
-        True,
-        "agent",
-    )
-    assert body["event"]["payload"]["why"] == "The price holds."
-    step = stage.get(f"/mandates/{mandate_id}", stage.agent)["steps"][0]
-    assert (step["kind"], step["why"], step["tx_hash"], step["confirmed_on_chain"]) == (
-        "action",
-        "The price holds.",
-        TX,
-        False,
-    )
-
-
-@pytest.mark.row("4 POST /mandates/{id}/events")
-def test_event__breaking_rules__is_202_stored_flagged_and_turns_the_rule(
-    stage: Stage, mandate_id: str
-) -> None:
-    answer = report(
-        stage,
-        mandate_id,
-        kind="move",
-        amount_usdc="250",
-        payload={"target": {"address": address(9)}},
-        tx_hash=None,
-    )
-    assert answer.status_code == 202
-    body = answer.json()
-    assert (body["violation"], body["codes"]) == (True, ["target_not_allowed", "over_per_tx_cap"])
-    assert body["event"]["payload"]["violation"]["codes"] == body["codes"]
-    broken = [
-        rule["key"]
-        for rule in stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["rules"]
-        if not rule["ok"]
-    ]
-    assert broken == ["per_action", "markets"]
-    assert stage.faults(mandate_id) == []
-
-
-def test_event__with_a_target_of_another_shape__is_flagged_target_missing(stage: Stage) -> None:
-    body = report(stage, stage.working(), payload={"target": ["x"]}).json()
-    assert body["codes"] == ["target_missing"]
-    assert body["violation_detail"]["detail"]["target_detail"] == "not_an_address_or_object"
-
-
-def test_event__the_tool_form_of_the_target__is_the_same_field(stage: Stage) -> None:
-    answer = report(
-        stage,
-        stage.working(),
-        payload=None,
-        detail={"target": {"kind": "contract", "chain_id": 84532, "address": ADAPTER}},
-    )
-    assert answer.status_code == 200, answer.text
-
-
-@pytest.mark.row("4 POST /mandates/{id}/events", "6 retries with the same key replay")
-def test_event__sent_again_with_its_key__is_answered_again_and_written_once(
-    stage: Stage, mandate_id: str
-) -> None:
-    first, second = (
-        report(stage, mandate_id, key="buy-1"),
-        report(stage, mandate_id, key="buy-1", amount_usdc=10),
-    )
-    assert second.json() == first.json()
-    assert second.headers["Idempotent-Replay"] == "true"
-    assert len([one for one in events(stage, mandate_id) if one["reported_by"] == "agent"]) == 1
-    assert reason(report(stage, mandate_id, key="buy-1", amount_usdc="11")) == (
-        409,
-        "idempotency_key_reused",
-    )
-
-
-def test_event__what_is_not_the_agents_to_report__is_refused(stage: Stage, mandate_id: str) -> None:
-    for kind in ("deposit", "withdraw", "signed", "stop", "payout", "gift"):
-        assert reason(report(stage, mandate_id, kind=kind)) == (400, "invalid_parameter")
-    assert reason(report(stage, mandate_id, amount_usdc="-1")) == (400, "invalid_number")
-    assert reason(report(stage, mandate_id, amount_usdc="1000000000000.000001")) == (
-        400,
-        "invalid_number",
-    )
-    assert reason(report(stage, mandate_id, tx_hash="0x12")) == (400, "invalid_parameter")
-    assert reason(report(stage, mandate_id, payload={"executed": {"spent": "1.000000"}})) == (
-        400,
-        "invalid_parameter",
-    )
-    assert reason(report(stage, mandate_id, payload={"deep": [{"api_key": "x"}]})) == (
-        400,
-        "secret_field_refused",
-    )
-    assert [one["reported_by"] for one in events(stage, mandate_id)].count("agent") == 0
-
-
 def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
     assert reason(report(stage, stage.draft())) == (409, "wrong_status")
-
-
-def test_event__testnet_after_a_stop__is_stored_and_flagged(stage: Stage, mandate_id: str) -> None:
-    stage.chain_says(
-        mandate_id,
-        ev.Stopped(stage.owner_wallet.address, "0x" + b"owner".ljust(32, b"\0").hex(), 0, 0, False),
-    )
-    answer = report(stage, mandate_id)
-    assert (answer.status_code, answer.json()["codes"][0]) == (202, "mandate_stopped")
 
 
 def test_event__paper_after_a_stop__is_409_recorded_once_even_when_repeated(stage: Stage) -> None:
@@ -161,60 +54,7 @@ def test_event__paper_after_a_stop__is_409_recorded_once_even_when_repeated(stag
     assert stage.faults(mandate_id) == []
 
 
-def test_event__paper__moves_cash_and_positions(stage: Stage) -> None:
-    mandate_id = stage.paper()
-    report(
-        stage,
-        mandate_id,
-        amount_usdc="100",
-        payload={"target": ADAPTER, "position": {"id": "p1", "name": "Unit"}},
-    )
-    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["progress"]["cash"], read["limits"]["used"]["left_today"]["value"]) == (
-        "900.000000",
-        "350.000000",
-    )
-    assert [(one["id"], one["cost_usdc"]) for one in read["progress"]["positions"]] == [
-        ("p1", "100.000000")
-    ]
-    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
-    after = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert after["progress"]["positions"] == []
-    assert after["progress"]["positions_void"] == [
-        {"id": "p1", "name": "Unit", "status": "void", "cost_returned": "100.000000"}
-    ]
-    assert after["limits"]["used"]["left_total"] == {
-        "value": None,
-        "source": "none",
-        "basis": "mandate_not_working",
-    }
-
-
-def test_the_chains_row__stands_beside_the_report_of_the_same_transaction(
-    stage: Stage, mandate_id: str
-) -> None:
-    stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
-    assert report(stage, mandate_id, why="As planned.").status_code == 200
-    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
-    group = [step for step in read["steps"] if step["tx_hash"] == TX]
-    assert [(step["kind"], step["reported_by"]) for step in group] == [
-        ("action", "agent"),
-        ("outcome", "chain"),
-    ]
-    assert read["limits"]["used"]["left_total"]["value"] == "990.000000"
-
-
 # refusals
-
-
-def refuse(stage: Stage, mandate_id: str, **fields: Any) -> httpx.Response:
-    body = {"reason": "OverPerTxCap", "tx_hash": TX, "amount_usdc": "250", **fields}
-    return stage.call(
-        "POST",
-        f"/mandates/{mandate_id}/refusals",
-        stage.agent,
-        {k: v for k, v in body.items() if v is not None},
-    )
 
 
 def chain_revert(stage: Stage, mandate_id: str, proves: int | None = None) -> None:
@@ -230,66 +70,6 @@ def chain_revert(stage: Stage, mandate_id: str, proves: int | None = None) -> No
         proves_event_id=proves,
     )
     stage.append(mandate_id, note)
-
-
-def test_refusal__one_row_for_each_transaction(stage: Stage, mandate_id: str) -> None:
-    first, second = (
-        refuse(stage, mandate_id),
-        refuse(stage, mandate_id, tx_hash=TX.upper().replace("0X", "0x")),
-    )
-    assert first.status_code == second.status_code == 200
-    assert (first.json()["is_new"], second.json()["is_new"]) == (True, False)
-    assert first.json()["event"]["id"] == second.json()["event"]["id"]
-    refusal = first.json()["refusal"]
-    assert (refusal["reason"], refusal["source"], refusal["check"]) == (
-        "OverPerTxCap",
-        "agent",
-        "reported",
-    )
-
-
-def test_refusal__proven_later__is_shown_once_with_source_chain(
-    stage: Stage, mandate_id: str
-) -> None:
-    reported = refuse(stage, mandate_id).json()["event"]["id"]
-    chain_revert(stage, mandate_id, proves=reported)
-    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
-    shown = [step for step in read["steps"] if step["tx_hash"] == TX]
-    assert len(shown) == 1
-    refusal = shown[0]["params"]
-    assert (refusal["source"], refusal["check"]) == ("chain", "block_scan")
-    assert read["limits"]["breaches"]["reverts"]["count"] == 1
-    assert read["limits"]["breaches"]["refusals"]["count"] == 1
-
-
-def test_refusal__found_by_the_chain_first__is_answered_from_the_record(
-    stage: Stage, mandate_id: str
-) -> None:
-    chain_revert(stage, mandate_id)
-    answer = refuse(stage, mandate_id).json()
-    assert (answer["is_new"], answer["refusal"]["source"]) == (False, "chain")
-
-
-def test_refusal__of_another_reason_or_a_guards_no_with_a_hash__is_refused(
-    stage: Stage, mandate_id: str
-) -> None:
-    assert reason(refuse(stage, mandate_id, reason="NotAgent")) == (400, "invalid_parameter")
-    assert reason(refuse(stage, mandate_id, reason="server_guard")) == (400, "invalid_parameter")
-    assert refuse(stage, mandate_id, reason="server_guard", tx_hash=None).status_code == 200
-
-
-@pytest.mark.slow
-def test_refusal__the_61st_of_a_day__is_rate_limited_until_midnight(
-    stage: Stage, mandate_id: str
-) -> None:
-    for n in range(60):
-        assert refuse(stage, mandate_id, tx_hash="0x" + f"{n:064x}").status_code == 200
-    answer = refuse(stage, mandate_id)
-    assert reason(answer) == (429, "rate_limited")
-    assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
-    assert refuse(stage, mandate_id, tx_hash="0x" + f"{0:064x}").status_code == 200
-    stage.clock.pass_(days=1)
-    assert refuse(stage, mandate_id).status_code == 200
 
 
 # Positions that the chain does not bear out
@@ -356,13 +136,6 @@ def test_event__reported_again_as_the_notice_says__costs_once(stage: Stage) -> N
     report(stage, mandate_id, payload=held)
     (position,) = stage.get(f"/mandates/{mandate_id}", stage.owner)["progress"]["positions"]
     assert (position["cost_usdc"], position["worth_est"]) == ("10.000000", "10.000000")
-
-
-def test_event__with_the_servers_own_word__is_refused(stage: Stage) -> None:
-    assert reason(report(stage, stage.working(), payload={"target": ADAPTER, "unseen": False})) == (
-        400,
-        "invalid_parameter",
-    )
 
 
 # Reports that the chain contradicts

@@ -3,43 +3,10 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 
 from core.mandate.chain import calldata
-from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rules.terms import terms_from_json
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import CONTRACTS, DRAFT, Stage, reason
 from tests.unit.core.chain.test_signatures import written_otherwise
-
-
-def test_terms__are_the_same_on_every_read_and_give_their_digest(stage: Stage) -> None:
-    mandate_id = stage.draft()
-    first, second = (stage.get(f"/mandates/{mandate_id}/terms", stage.owner) for _ in range(2))
-    assert first == second
-    assert (
-        terms_digest(terms_from_json(first["terms"]), CONTRACTS["factory"], 84532)
-        == first["digest"]
-    )
-    assert first["typed_data"]["domain"] == {
-        "name": "Mandate Wallet", "version": "2", "chainId": 84532,
-        "verifyingContract": CONTRACTS["factory"]
-    }  # fmt: skip
-    assert first["typed_data"]["message"]["stopFloor"] == "950000000"
-    assert [rule["kind"] for rule in first["rules"]] == [2, 1, 3]
-
-
-def test_sign__with_the_owners_key__makes_it_signed(stage: Stage) -> None:
-    mandate_id = stage.draft()
-    mandate = stage.post(
-        f"/mandates/{mandate_id}/sign", stage.owner, {"signature": stage.sign_terms(mandate_id)}
-    )["mandate"]
-    assert (mandate["status"], mandate["signed_at"]) == ("signed", "2026-11-21T12:00:00Z")
-    status = stage.get(f"/mandates/{mandate_id}", stage.owner)["terms_status"]
-    assert (
-        status["signed"],
-        status["version"],
-        status["digest_matches"],
-        status["signer_matches"],
-    ) == (True, 2, True, True)
-    assert stage.faults(mandate_id) == []
 
 
 @pytest.mark.row("5 signature_invalid")
@@ -81,22 +48,6 @@ def test_sign__the_terms_of_an_older_draft__is_signature_invalid(stage: Stage) -
     ) == (400, "signature_invalid")
 
 
-def test_sign__no_hex__is_a_sentence(stage: Stage) -> None:
-    answer = stage.call(
-        "POST", f"/mandates/{stage.draft()}/sign", stage.owner, {"signature": "yes"}
-    )
-    assert reason(answer) == (400, "invalid_parameter")
-
-
-def test_sign__twice__is_wrong_status(stage: Stage) -> None:
-    mandate_id = stage.draft()
-    signature = stage.sign_terms(mandate_id)
-    stage.post(f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
-    assert reason(
-        stage.call("POST", f"/mandates/{mandate_id}/sign", stage.owner, {"signature": signature})
-    ) == (409, "wrong_status")
-
-
 def test_sign__by_a_contract_wallet__asks_the_wallet(stage: Stage) -> None:
     stage.owner = login(stage.client, stage.owner_wallet)
     mandate_id = stage.draft()
@@ -111,40 +62,6 @@ def test_sign__by_a_contract_wallet__asks_the_wallet(stage: Stage) -> None:
     assert signed["mandate"]["status"] == "signed"
     assert (
         stage.get(f"/mandates/{mandate_id}", stage.owner)["terms_status"]["signer_matches"] is None
-    )
-
-
-def test_sign__paper__works_from_the_signature_on(stage: Stage) -> None:
-    mandate_id = stage.paper()
-    read = stage.get(f"/mandates/{mandate_id}", stage.owner)
-    assert read["mandate"]["status"] == "working"
-    assert read["limits"]["used"]["left_total"] == {
-        "value": "1000.000000",
-        "source": "ledger",
-        "basis": "own_cash",
-    }
-    assert read["lock"]["reason"] == "no_vault"
-
-
-def test_cancel__a_signed_mandate__gives_the_call_that_voids_the_signature(stage: Stage) -> None:
-    mandate_id = stage.signed()
-    answer = stage.post(f"/mandates/{mandate_id}/cancel", stage.owner)
-    assert (answer["status"], answer["mandate"]["status"]) == ("signed", "signed")
-    terms = terms_from_json(stage.get(f"/mandates/{mandate_id}/terms", stage.owner)["terms"])
-    assert (answer["cancel_call"]["to"], answer["cancel_call"]["data"]) == (
-        CONTRACTS["factory"],
-        calldata.cancel_terms(terms),
-    )
-    assert stage.faults(mandate_id) == []
-
-
-def test_cancel__a_draft__needs_no_call_and_one_with_a_vault__is_refused(stage: Stage) -> None:
-    draft = stage.draft()
-    assert stage.post(f"/mandates/{draft}/cancel", stage.owner)["cancel_call"] is None
-    assert stage.get(f"/mandates/{draft}", stage.owner)["progress"]["status"] == "cancelled"
-    assert reason(stage.call("POST", f"/mandates/{stage.working()}/cancel", stage.owner)) == (
-        409,
-        "wrong_status",
     )
 
 

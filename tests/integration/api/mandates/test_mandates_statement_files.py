@@ -5,13 +5,12 @@ refusals that say what to do.
 import csv
 import io
 import json
-import sys
 
 import httpx
 import pytest
 from pypdf import PdfReader
 
-from api.areas.mandates.service.exports.figures import WORDS, figures, leaves, said
+from api.areas.mandates.service.exports.figures import WORDS, figures, said
 from api.catalogue import catalogue
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, reason
 
@@ -91,43 +90,6 @@ def test_statement__as_pdf__has_the_figures_of_the_json_and_the_records_head(
     )
 
 
-def test_statement_of_all__as_csv_and_pdf__has_the_totals_of_the_json(
-    stage: Stage, mandate_id: str
-) -> None:
-    paper = stage.paper()
-    told = stage.get("/me/statement", stage.owner, week=WEEK)
-    as_csv, as_pdf = (
-        exported(stage, "/me/statement", "csv"),
-        exported(stage, "/me/statement", "pdf"),
-    )
-    totals = {
-        (line["market_mode"], line["name"]): line["value"]
-        for line in lines_of(as_csv)
-        if line["line"] == "total"
-    }
-    assert totals == {
-        (mode, name): str(value)
-        for mode, total in told["totals"].items()
-        for name, value in leaves(total)
-    }
-    text = text_of(as_pdf)
-    assert [
-        name
-        for total in told["totals"].values()
-        for name, value in leaves(total)
-        if f"{WORDS[name]} {said(value)}" not in text
-    ] == []
-    assert (
-        "PAPER: no money moved" in text
-        and "TEST NETWORK" in text
-        and paper in text
-        and mandate_id in text
-    )
-    assert (
-        as_pdf.headers["content-disposition"] == f'attachment; filename="statement-all-{WEEK}.pdf"'
-    )
-
-
 @pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
 def test_statement__with_a_byte_order_mark__is_the_same_csv_behind_it(
     stage: Stage, mandate_id: str, path: str
@@ -177,35 +139,12 @@ def test_statement__of_somebody_elses_mandate__is_not_found_in_any_form(
     assert reason(answer) == (404, "not_found")
 
 
-def test_statement__as_pdf_without_the_library__is_refused_and_the_csv_still_comes(
-    stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("core.pdf.engine", raising=False)
-    monkeypatch.setitem(sys.modules, "core.pdf.engine", None)
-    path = f"/mandates/{mandate_id}/statement"
-    answer = stage.call("GET", path, stage.owner, format="pdf")
-    assert reason(answer) == (503, "temporarily_unavailable")
-    assert (
-        "Ask for format=csv or json; its operator installs libpango-1.0-0"
-        in answer.json()["detail"]
-    )
-    assert exported(stage, path, "csv").content.startswith(b"line,name,value")
-
-
 def test_statement_of_all__of_an_owner_without_mandates__says_so(stage: Stage) -> None:
     assert "None was signed." in text_of(exported(stage, "/me/statement", "pdf"))
     assert {line["line"] for line in lines_of(exported(stage, "/me/statement", "csv"))} == {
         "about",
         "disclosure",
     }
-
-
-@pytest.mark.slow
-def test_statement__of_a_paper_mandate__says_paper(stage: Stage) -> None:
-    path = f"/mandates/{stage.paper()}/statement"
-    text = text_of(exported(stage, path, "pdf"))
-    assert "PAPER: no money moved. Every figure follows the agent's own reports." in text
-    assert "TEST NETWORK" not in text and "Vault none" in text
 
 
 def reported_falsely(stage: Stage, mandate_id: str) -> str:
@@ -215,21 +154,6 @@ def reported_falsely(stage: Stage, mandate_id: str) -> str:
     body = {"kind": "buy", "amount_usdc": "11", "tx_hash": tx_hash, "payload": {"target": ADAPTER}}
     stage.post(f"/mandates/{mandate_id}/events", stage.agent, body, status=202)
     return f"/mandates/{mandate_id}/statement"
-
-
-def test_statement__of_a_false_report__confirms_it_in_no_line_of_the_csv(
-    stage: Stage, mandate_id: str
-) -> None:
-    path = reported_falsely(stage, mandate_id)
-    (line,) = [one for one in lines_of(exported(stage, path, "csv")) if one["code"] == "action_buy"]
-    assert (line["status"], line["confirmed_on_chain"], line["est"], line["breached"]) == (
-        "flagged",
-        "false",
-        "true",
-        "[]",
-    )
-    violations = stage.get(path, stage.owner, week=WEEK)["breaches"]["violations"]
-    assert violations == {"count": 0, "codes": []}
 
 
 @pytest.mark.slow

@@ -10,19 +10,6 @@ from tests.integration.api.mandates.stage import CONTRACTS, Stage, reason
 # leaving
 
 
-def test_stop__of_a_paper_mandate__ends_it_at_once(stage: Stage) -> None:
-    mandate_id = stage.paper()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]) == ("stopped", None)
-    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert (read["how_to_act"], read["progress"]["positions"]) == (
-        "The mandate is stopped. The agent cannot act.",
-        [],
-    )
-    assert read["steps"][0]["reported_by"] == "agent"
-    assert stage.faults(mandate_id) == []
-
-
 def calls_of(stage: Stage, mandate_id: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """(to, data) of the vault's stop and of cancelTerms, as they follow from the terms alone."""
     read = stage.get(f"/mandates/{mandate_id}/terms", stage.owner)
@@ -82,43 +69,6 @@ def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothi
         "stop_requested": True
     }
     assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
-
-
-@pytest.mark.slow
-def test_stop__by_the_agent_of_a_vault__is_a_request_and_a_call(stage: Stage) -> None:
-    mandate_id = stage.working()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]["data"]) == ("working", calldata.stop("agent"))
-    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-    assert events[0]["payload"]["stop_requested"] is True
-
-
-def test_stop_call__in_the_settle_grace__is_locked_until_its_end(stage: Stage) -> None:
-    mandate_id = stage.working()
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["data"] == calldata.stop(
-        "owner"
-    )
-    stage.later(days=30)
-    call = stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)
-    assert (call["data"], call["reason"], call["locked_until"]) == (
-        None,
-        "settle_grace",
-        "2026-12-22T12:00:00Z",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.owner)) == (
-        409,
-        "wrong_status",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/stop", stage.agent)) == (
-        409,
-        "wrong_status",
-    )
-    plan = stage.get(f"/mandates/{mandate_id}/close-all-plan", stage.owner)
-    assert plan["reason"] == "settle_grace" and all(
-        step["type"] != "stop" for step in plan["steps"]
-    )
-    stage.later(days=1)
-    assert stage.get(f"/mandates/{mandate_id}/stop-call", stage.owner)["reason"] is None
 
 
 def test_agents_stop_in_the_settle_grace__leaves_no_request_in_the_record(stage: Stage) -> None:

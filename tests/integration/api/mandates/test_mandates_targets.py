@@ -102,49 +102,6 @@ def test_proposal__names_no_targets_so_that_an_agent_writes_no_pin(stage: Stage)
     )
 
 
-def test_pin_that_holds__is_taken_and_shown_without_a_warning(stage: Stage) -> None:
-    mandate_id = stage.draft(allowed_targets=venue(REAL_PIN))
-    assert "not tied" not in markets(stage, mandate_id)
-
-
-@pytest.mark.parametrize(
-    ("function", "says"),
-    [
-        (
-            {"signature": "buy(uint256)", "exit": True},
-            "functions[0].exit: the adapter publishes buy(uint256) as a spend",
-        ),
-        (
-            {"signature": "sell(uint256)"},
-            "functions[0].exit: the adapter publishes sell(uint256) as an exit; send exit: true",
-        ),
-        (
-            {"selector": BUY, "recipient_word": 0},
-            "without a pin, since it pays its caller; leave recipient_word out",
-        ),
-        (
-            {"signature": "sweep(address)", "recipient_word": 0},
-            f"the adapter does not publish this function; it publishes {BUY}, {SELL}",
-        ),
-    ],
-)
-def test_function_that_contradicts_its_adapter__is_refused(
-    stage: Stage, function: dict[str, Any], says: str
-) -> None:
-    status, refused, detail = created(stage, [{"address": ADAPTER, "functions": [function]}])
-    assert (status, refused) == (400, "invalid_parameter")
-    assert says in detail
-
-
-def test_function_of_an_adapter__needs_no_pin_and_no_warning(stage: Stage) -> None:
-    mandate_id = stage.draft(
-        allowed_targets=[
-            {"address": ADAPTER, "functions": [{"signature": "sell(uint256)", "exit": True}]}
-        ]
-    )
-    assert markets(stage, mandate_id) == f"The agent may only use: sell(uint256) of {ADAPTER}."
-
-
 # Drafts of before
 
 
@@ -314,16 +271,6 @@ def test_spend_of_an_adapter_without_the_function_that_it_values__is_refused(
     )
 
 
-def test_x402_entry__while_no_x402_adapter_is_listed__is_refused_and_the_default_has_none(
-    stage: Stage,
-) -> None:
-    listed(stage, GOOD)
-    status, refused, detail = created(stage, [ADAPTER, {"kind": "x402"}])
-    assert (status, refused) == (400, "invalid_parameter")
-    assert detail.startswith("allowed_targets[1]: no adapter for payments is listed")
-    assert "paid reads" not in markets(stage, stage.draft())
-
-
 # Adapters that misbehave
 
 
@@ -370,12 +317,6 @@ GOOD = (
     (Rule(ADAPTER, BUY, UNPINNED, RuleKind.VALUED), Rule(ADAPTER, SELL, UNPINNED, RuleKind.EXIT)),
 )
 TILL = (X402, (Rule(X402, PAY, UNPINNED, RuleKind.COST),))
-
-
-def test_another_adapter_that_sells_a_service__is_no_part_of_the_default(stage: Stage) -> None:
-    """Its rules came in by the entry x402 before, and payments were believed from it."""
-    listed(stage, GOOD, TILL, (FORGER, (Rule(FORGER, PAY, UNPINNED, RuleKind.COST),)))
-    assert rules_of(stage, stage.draft()) == {(ADAPTER, BUY), (ADAPTER, SELL), (X402, PAY)}
 
 
 @pytest.mark.parametrize(

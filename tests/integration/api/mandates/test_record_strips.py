@@ -1,10 +1,8 @@
 """Strips of agents' records, made of their ledgers (docs/record-strips.md)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from api.shared.record_strip import PAPER_NOTE
 from core.db.engine import Database
@@ -12,7 +10,6 @@ from core.earn import standing
 from core.earn.ledger import awards
 from core.earn.ledger.awards import Source
 from core.earn.rules.payout import PayoutLimits
-from core.identity.tables import Account
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import guard_refusal_note, revert_note
 from core.records import views
@@ -30,7 +27,6 @@ from tests.integration.api.mandates.stage import (
 from tests.integration.api.mandates.test_mandates_short import hold
 from tests.integration.core.rows import NOW
 
-MOST_STATEMENTS = 6
 STOP = ev.Stopped(KEEPER, "0x" + b"stop_line".ljust(32, b"\0").hex(), 940 * USDC, 0, True)
 
 
@@ -294,34 +290,3 @@ def test_strips__of_one_to_fifty_known_agents(
     answer = stage.call("GET", "/agents/records", {}, ids=query)
     assert answer.status_code == status, answer.text
     assert says in answer.text
-
-
-@pytest.fixture
-def sent(database: Database) -> Iterator[list[str]]:
-    """Every statement that the database is sent."""
-    statements = list[str]()
-
-    def note(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
-        statements.append(statement)
-
-    event.listen(database.engine, "before_cursor_execute", note)
-    yield statements
-    event.remove(database.engine, "before_cursor_execute", note)
-
-
-def test_strips__of_fifty_agents__take_at_most_six_statements(
-    stage: Stage, mandate_id: str, database: Database, sent: list[str]
-) -> None:
-    reverted(stage, mandate_id, 1)
-    with database.write() as session:
-        made = [
-            Account(kind="agent", name=f"a{n}", registered_from="x", created_at=stage.clock.now)
-            for n in range(49)
-        ]
-        session.add_all(made)
-        session.flush()
-        ids = [stage.agent_id, *(str(one.id) for one in made)]
-    sent.clear()
-    answer = stage.get("/agents/records", {}, ids=",".join(ids))
-    assert len(answer["records"]) == 50
-    assert len(sent) <= MOST_STATEMENTS, "\n".join(sent)

@@ -63,7 +63,7 @@ class Fund:
         } | changes
         adapter = offer["extra"]["adapter"]
         guard = GUARD.signer.sign_digest(
-            typed_data.x402_payment_digest(adapter, CHAIN_ID, self.vault, **paid)
+            typed_data.x402_payment(adapter, CHAIN_ID, self.vault, **paid).digest
         )
         data = calldata.execute(VaultCall(adapter, paid["amount"], x402.pay(*paid.values(), guard)))
         return self.shop.chain.succeed(AGENT, self.vault, data)

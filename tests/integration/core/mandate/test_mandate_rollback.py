@@ -120,17 +120,6 @@ def test_two_hundred_payments_in_any_order__count_each_once_however_they_are_app
     assert mandate_ledger.verify(write, mandate_id) == []
 
 
-def test_sixty_five_refusals_reported_then_proven__are_sixty_five(write: WriteSession) -> None:
-    mandate_id = add_mandate(write)
-    for by in (ReportedBy.AGENT, ReportedBy.CHAIN):
-        rows = [
-            row(RowKind.NOTE, number, by=by, at=MONDAY, block_number=number) for number in range(65)
-        ]
-        mandate_ledger.append_many(write, mandate_id, rows, LATER)
-    assert mandate_ledger.load_head(write, mandate_id).refusals_count == 65
-    assert mandate_ledger.verify(write, mandate_id) == []
-
-
 def test_a_payment_that_is_reversed__leaves_its_report_and_comes_back_for_it(
     write: WriteSession,
 ) -> None:

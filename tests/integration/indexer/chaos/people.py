@@ -133,9 +133,9 @@ class Crowd:
                     call_by_signature("mint(address,uint256)", [OWNER.address, amount]),
                 )
             )
-            signed = typed_data.receive_authorization_digest(
+            signed = typed_data.receive_authorization(
                 usdc, CHAIN_ID, OWNER.address, place.vault, amount, 0, before, place.digest
-            )
+            ).digest
             funding = Funding(amount, 0, before, OWNER.signer.sign_digest(signed))
         data = calldata.create_vault(
             terms, chain.rules(), OWNER.signer.sign_digest(place.digest), funding

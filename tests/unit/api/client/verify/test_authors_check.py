@@ -12,7 +12,7 @@ from api.client.verify.findings import Report
 from api.client.verify.node import Node
 from api.client.verify.terms_check import RecordSubject
 from core.chain.errors import RpcError, RpcUnreachableError
-from core.mandate.chain.typed_data import record_row_digest
+from core.mandate.chain.typed_data import record_row
 from core.mandate.rules.agent_rows import guard_refusal_note, stop_request_note
 from core.mandate.rules.authors import next_signature
 from core.mandate.rules.events import AgentSet
@@ -101,7 +101,7 @@ def sign(ledger: SampleLedger, row: NewRow, persona: Persona, **said: Any) -> Le
     author = RowAuthor(
         signer=persona.address, sequence=place.sequence, prev=place.prev, signature="0x"
     )
-    digest = record_row_digest(PUBLIC_ID, row, author, FACTORY, 84532)
+    digest = record_row(PUBLIC_ID, row, author, FACTORY, 84532).digest
     signature = Account.unsafe_sign_hash(digest, persona.private_key).signature.to_0x_hex()
     return ledger.add(replace(row, author=replace(author, **({"signature": signature} | said))))
 

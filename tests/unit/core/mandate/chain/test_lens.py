@@ -130,7 +130,6 @@ def test_readings__of_the_first_vaults__are_what_the_lens_says_of_each() -> None
     assert (unvalued.worth_usdc_e6, unvalued.own_cash_usdc_e6) == (None, 3)
 
 
-GOOD = words(BLOCK, 160, 1)
 LIES: dict[str, str] = {
     "a head alone": "0x" + words(BLOCK),
     "no vault": answer(),

@@ -137,56 +137,23 @@ def test_guard_targets_hash__no_targets__is_the_hash_of_an_empty_list() -> None:
     )
 
 
-def test_receive_authorization__digest_is_that_of_the_typed_data() -> None:
-    authorization = (
-        FACTORY,
-        CHAIN_ID,
-        OWNER,
-        FACTORY,
-        5_000_000,
-        0,
-        1_800_000_000,
-        "0x" + "cc" * 32,
-    )
-    document = typed_data.receive_authorization_typed_data(*authorization)
-    assert digest_by_eth_account(document) == typed_data.receive_authorization_digest(
-        *authorization
-    )
-
-
-def test_transfer_authorization__digest_is_that_of_the_receiving_forms_document_under_its_own_name() -> (
-    None
-):
-    authorization = (
-        FACTORY,
-        CHAIN_ID,
-        OWNER,
-        FACTORY,
-        5_000_000,
-        0,
-        1_800_000_000,
-        "0x" + "cc" * 32,
-    )
-    document = typed_data.receive_authorization_typed_data(*authorization)
-    document["types"]["TransferWithAuthorization"] = document["types"].pop(
-        "ReceiveWithAuthorization"
-    )
-    document["primaryType"] = "TransferWithAuthorization"
-    assert digest_by_eth_account(document) == typed_data.transfer_authorization_digest(
-        *authorization
-    )
-
-
-def test_x402_payment__digest_is_that_of_the_typed_data() -> None:
-    payment = (
-        FACTORY,
-        CHAIN_ID,
-        OWNER,
-        FACTORY,
-        5,
-        "0x" + "ab" * 32,
-        "0x" + "cd" * 32,
-        1_800_000_000,
-    )
-    document = typed_data.x402_payment_typed_data(*payment)
-    assert digest_by_eth_account(document) == typed_data.x402_payment_digest(*payment)
+@pytest.mark.parametrize(
+    "document",
+    [
+        typed_data.receive_authorization(
+            *(FACTORY, CHAIN_ID, OWNER, FACTORY, 5_000_000, 0, 1_800_000_000, "0x" + "cc" * 32)
+        ),
+        typed_data.transfer_authorization(
+            *(FACTORY, CHAIN_ID, OWNER, FACTORY, 5_000_000, 0, 1_800_000_000, "0x" + "cc" * 32)
+        ),
+        typed_data.x402_payment(
+            *(FACTORY, CHAIN_ID, OWNER, FACTORY, 5),
+            *("0x" + "ab" * 32, "0x" + "cd" * 32, 1_800_000_000),
+        ),
+    ],
+    ids=lambda document: document.name,
+)
+def test_a_documents_digest__is_that_of_its_typed_data(
+    document: typed_data.TypedDocument,
+) -> None:
+    assert digest_by_eth_account(document.typed_data) == document.digest

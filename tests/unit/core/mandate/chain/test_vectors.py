@@ -20,7 +20,6 @@ VECTORS: dict[str, Any] = json.loads(
     (ROOT / "tests" / "vectors" / "mandate_terms.json").read_text()
 )
 TERMS: list[dict[str, Any]] = VECTORS["terms"]
-NAMES = [vector["name"] for vector in TERMS]
 CURRENT = [vector for vector in TERMS if vector["version"] == 2]
 OTHER_ADDRESS = "0x00000000000000000000000000000000000000FF"
 

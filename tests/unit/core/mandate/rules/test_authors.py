@@ -15,7 +15,7 @@ from core.canonical import canonical_json
 from core.chain.signatures import recovered_address
 from core.errors import InvalidParameterError
 from core.ledger.chain import plain_payload
-from core.mandate.chain.typed_data import record_row_digest
+from core.mandate.chain.typed_data import record_row
 from core.mandate.rules.agent_rows import (
     after_stop_note,
     event_row,
@@ -171,7 +171,7 @@ def test_docs_record__the_signed_line__is_what_this_code_writes_and_its_agent_si
 
     ledger, row = SampleLedger(), example()
     ledger.sign()
-    digest = record_row_digest(PUBLIC_ID, row, AUTHOR, FACTORY, CHAIN_ID)
+    digest = record_row(PUBLIC_ID, row, AUTHOR, FACTORY, CHAIN_ID).digest
     signature = Account.unsafe_sign_hash(digest, AGENT.private_key).signature.to_0x_hex()
     author = replace(AUTHOR, signature=signature)
     written = record_line(ledger.add(replace(row, author=author))).decode()

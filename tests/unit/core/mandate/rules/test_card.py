@@ -5,7 +5,6 @@ from typing import Any
 from core.mandate.rules.card import (
     VaultAgent,
     agent_wallet,
-    card_footer,
     card_header,
     unnamed_agent_notice,
 )
@@ -53,13 +52,6 @@ def test_header__has_identity_who_and_strategy() -> None:
             "params": {"agent_id": "12", "name": "Rex", "wallet": AGENT},
         },
         "strategy": None,
-    }
-
-
-def test_header__without_an_agent__says_so() -> None:
-    assert header(agent_id=None, agent_name=None, terms_agent=ZERO_ADDRESS)["who"] == {
-        "text_en": "No agent is named yet",
-        "params": {"agent_id": None, "name": None, "wallet": None},
     }
 
 
@@ -121,14 +113,3 @@ def test_notice__warns_of_terms_that_name_no_wallet_of_their_agent(
 ) -> None:
     notice = unnamed_agent_notice(name, of_terms, on_file)
     assert notice is None if begins is None else str(notice).startswith(begins)
-
-
-def test_header__of_a_strategy__says_that_it_is_not_signed() -> None:
-    row = header(strategy={"listing_id": "l1", "name": "Trend"})["strategy"]
-    assert row["text_en"] == "Strategy: Trend. It describes; it is not part of the signed terms."
-    assert row["params"] == {"listing_id": "l1", "name": "Trend"}
-
-
-def test_footer__has_standing_sentences_with_keys() -> None:
-    keys = [row["key"] for row in card_footer()]
-    assert keys == ["off_switch", "no_keys", "net_of_fees", "past_results", "testnet"]

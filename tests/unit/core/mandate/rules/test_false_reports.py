@@ -86,32 +86,6 @@ def broken(ledger: SampleLedger) -> list[str]:
 # The attack
 
 
-@each("is_first", [True, False])
-def test_a_trade_of_a_reverted_call__is_shown_under_the_refusal_and_names_no_clause(
-    is_first: bool,
-) -> None:
-    """Found by attack: it stood as confirmed, above the refusal, and said that a cap was broken where
-    the target was.
-    """
-    ledger = working()
-    if is_first:
-        tell(ledger, 60, "150")
-    reverted(ledger, 60, "TargetNotAllowed")
-    if not is_first:
-        tell(ledger, 60, "150")
-    refusal, trade = steps(ledger, 60)
-    assert (refusal["code"], refusal["status"], refusal["breached"]) == ("refused", "refused", [5])
-    assert (trade["code"], trade["status"], trade["params"]["codes"]) == (
-        "action_buy",
-        "flagged",
-        ["tx_reverted"],
-    )
-    assert (trade["confirmed_on_chain"], trade["est"]) == (False, True)
-    assert (trade["breached"], trade["allowed_by"], trade["clauses"]) == ([], [], [])
-    assert (broken(ledger), ledger.state.violations_count) == ([], 0)
-    assert (ledger.state.reverts_count, ledger.state.refusals_count) == (1, 1)
-
-
 def test_a_transaction_reported_twice__is_confirmed_where_it_is_true() -> None:
     ledger = working()
     ledger.chain(executed("100"), 60)

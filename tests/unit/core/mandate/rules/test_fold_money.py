@@ -169,14 +169,6 @@ def test_paper__buy_sell_resolve__bring_exactly_cost_and_result() -> None:
     )
 
 
-def test_paper__cash_never_falls_below_zero() -> None:
-    ledger = working(PAPER)
-    row = ledger.report(RowKind.BUY, "1000.000001")
-    assert row.cash_delta_usdc_e6 == -e6("1000")
-    assert ledger.report(RowKind.FEE, "1").cash_delta_usdc_e6 == 0
-    assert ledger.state.cash_usdc_e6 == 0
-
-
 def test_paper__what_was_never_paid__does_not_come_back() -> None:
     ledger = working(PAPER)
     ledger.report(RowKind.BUY, "1500", payload={"position": {"id": "p1"}})
@@ -212,21 +204,6 @@ def test_paper__stop_voids_positions_and_returns_what_they_cost() -> None:
     assert (ledger.state.status, ledger.state.cash_usdc_e6) == (Status.STOPPED, e6("1000"))
 
 
-def test_paper__reports_after_a_stop_change_nothing_of_value() -> None:
-    ledger = working(PAPER)
-    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
-    ledger.add(stop_row(by=ReportedBy.AGENT, reason="agent", now=ledger.clock))
-    before = ledger.state
-    ledger.report(RowKind.RESOLVE, "50", payload={"position": {"id": "p1"}})
-    ledger.report(RowKind.BUY, "50", payload={"position": {"id": "p2"}})
-    after = ledger.state
-    assert (after.cash_usdc_e6, after.positions, after.realized_usdc_e6) == (
-        before.cash_usdc_e6,
-        before.positions,
-        before.realized_usdc_e6,
-    )
-
-
 def test_priced__twice__is_the_same_row() -> None:
     ledger = working(PAPER)
     row = ledger.report(RowKind.BUY, "10")
@@ -258,25 +235,6 @@ def test_fees__by_class_and_unclassified_counted() -> None:
     )
     assert (state.fees_unclassified_usdc_e6, state.fees_unclassified_count) == (e6("15"), 2)
     assert state.realized_usdc_e6 == 0  # of a vault: the agent paid them, not the vault
-
-
-@each("chain_first", [True, False])
-@each("payload", [{"fee_kind": "x402"}, {}])
-def test_fees__a_payment_reported_and_proven__counts_once_with_the_chains_amount(
-    chain_first: bool, payload: dict[str, str]
-) -> None:
-    ledger = working()
-    if chain_first:
-        ledger.chain(paid("0.01"), 70)
-    ledger.report(RowKind.FEE, "0.02", 70, payload)
-    if not chain_first:
-        ledger.chain(paid("0.01"), 70)
-    state = ledger.state
-    assert (state.fees_usdc_e6, state.fees_tools_usdc_e6, state.fees_unclassified_count) == (
-        e6("0.01"),
-        e6("0.01"),
-        0,
-    )
 
 
 def test_fees__a_venue_fee_of_the_same_transaction__stays_beside_the_payment() -> None:

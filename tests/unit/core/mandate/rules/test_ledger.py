@@ -30,10 +30,8 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.told import ReportedFacts
-from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
-    KEEPER,
     OWNER,
     PAPER,
     STRANGER,
@@ -100,27 +98,6 @@ def test_status__paper__works_from_the_signature_on_with_the_budget_as_cash() ->
     )
 
 
-@each(
-    ("by", "reported_by"),
-    [(KEEPER, "keeper"), (OWNER.lower(), "owner"), (AGENT, "agent"), (STRANGER, "chain")],
-)
-def test_stop__says_who_why_and_at_what_worth(by: str, reported_by: str) -> None:
-    ledger = working()
-    row = ledger.chain(stopped(by, worth="799.5"))
-    state = ledger.state
-    assert (state.status, state.stopped_at, state.ended_at) == (
-        Status.STOPPED,
-        row.occurred_at,
-        row.occurred_at,
-    )
-    assert (state.stopped_by, state.stop_reason, state.stop_worth_usdc_e6) == (
-        reported_by,
-        "stop_line",
-        e6("799.5"),
-    )
-    assert state.agent_on_chain is None
-
-
 def test_stop__without_a_known_worth__worth_is_unknown_not_zero() -> None:
     ledger = working()
     ledger.chain(stopped(OWNER, "owner"))
@@ -140,16 +117,6 @@ def test_settled__stays_settled_and_ended_when_it_first_ended() -> None:
         first.occurred_at,
     )
     assert state.paid_out_usdc_e6 == e6("6")
-
-
-def test_settled__after_the_end_without_a_stop__ends_then() -> None:
-    ledger = working()
-    row = ledger.chain(settled("0"))
-    assert (ledger.state.status, ledger.state.ended_at, ledger.state.stopped_at) == (
-        Status.SETTLED,
-        row.occurred_at,
-        None,
-    )
 
 
 def test_cancel__signed_without_a_vault__is_cancelled_and_with_one__is_not() -> None:
@@ -254,15 +221,6 @@ def test_pause__agent_removed_pauses_and_agent_set_resumes() -> None:
         STRANGER,
         Status.WORKING,
     )
-
-
-def test_payee__is_whom_the_vault_named_last_and_no_agent_that_is_set() -> None:
-    ledger = working()
-    ledger.chain(ev.AgentSet(STRANGER))
-    assert ledger.state.payee_named is None
-    ledger.chain(ev.PayeeChanged(AGENT, OWNER))
-    ledger.chain(ev.AgentSet(AGENT))
-    assert ledger.state.payee_named == OWNER
 
 
 def test_pause__first_agent_of_an_open_board_vault__is_no_resume() -> None:

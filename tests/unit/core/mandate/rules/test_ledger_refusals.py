@@ -7,22 +7,6 @@ from tests.unit.core.mandate.rules.ledgers import AGENT, STRANGER, VENUE, workin
 from tests.unit.core.mandate.rules.test_ledger import _refusal, _revert
 
 
-def test_refusals__reported_then_proven__counts_once() -> None:
-    ledger = working()
-    report = _refusal(ledger, 60)
-    assert (
-        ledger.state.refusals_count,
-        ledger.state.refusals_confirmed_count,
-        ledger.state.reverts_count,
-    ) == (1, 0, 0)
-    _revert(ledger, 60, proves=report.seq)
-    assert (
-        ledger.state.refusals_count,
-        ledger.state.refusals_confirmed_count,
-        ledger.state.reverts_count,
-    ) == (1, 1, 1)
-
-
 def test_refusals__proven_then_reported__counts_once() -> None:
     ledger = working()
     _revert(ledger, 60)
@@ -32,13 +16,6 @@ def test_refusals__proven_then_reported__counts_once() -> None:
         ledger.state.refusals_confirmed_count,
         ledger.state.reverts_count,
     ) == (1, 1, 1)
-
-
-def test_refusals__without_a_transaction__count_each() -> None:
-    ledger = working()
-    _refusal(ledger, None)
-    _refusal(ledger, None)
-    assert (ledger.state.refusals_count, ledger.state.reverts_count) == (2, 0)
 
 
 def test_reverts__an_agents_word_for_a_revert__is_no_revert() -> None:
@@ -70,19 +47,3 @@ def test_agents_payload__can_not_pass_for_a_chain_row() -> None:
     move = ledger.report(RowKind.MOVE, "50", payload=forged)
     assert ledger.state == replace(before, last_row_at=move.occurred_at)
     assert row.cash_delta_usdc_e6 == 0
-
-
-def test_violations__codes_each_once_sorted_and_counted() -> None:
-    ledger = working()
-    ledger.report(
-        RowKind.BUY,
-        "500",
-        payload={"violation": {"codes": ["over_per_tx_cap", "over_daily_cap"], "detail": {}}},
-    )
-    ledger.report(
-        RowKind.BUY, "500", payload={"violation": {"codes": ["over_per_tx_cap"], "detail": {}}}
-    )
-    assert (ledger.state.violation_codes, ledger.state.violations_count) == (
-        ("over_daily_cap", "over_per_tx_cap"),
-        2,
-    )

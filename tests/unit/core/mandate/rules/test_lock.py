@@ -12,9 +12,7 @@ from core.mandate.rules.lock import (
     StoppedBy,
     chain_state,
     check_stop,
-    how_to_act,
     lock_of,
-    lock_to_json,
     settle_grace_until,
     settle_note,
 )
@@ -90,30 +88,6 @@ def test_lock__of_a_working_mandate__opens_a_day_after_the_end(
     assert (lock.withdrawable, lock.reason, lock.until) == (withdrawable, reason, until)
 
 
-def test_lock__after_a_stop__names_who_and_when_and_who_may_withdraw() -> None:
-    assert lock_to_json(lock_of(STOPPED, END)) == {
-        "withdrawable": True,
-        "reason": None,
-        "until": None,
-        "message": "The owner stopped it at 2025-12-31 23:00:00 UTC. Only the owner can withdraw.",
-    }
-
-
-@each(
-    ("by", "words"),
-    [
-        (StoppedBy.KEEPER, "The keeper stopped it at"),
-        (StoppedBy.AGENT, "The agent stopped it at"),
-        (StoppedBy.CHAIN, "The stop line stopped it at"),
-        (None, "It was stopped at"),
-    ],
-)
-def test_lock__after_another_stop__does_not_claim_the_owner_did_it(
-    by: StoppedBy | None, words: str
-) -> None:
-    assert lock_of(replace(STOPPED, stopped_by=by), END).message.startswith(words)
-
-
 @each("left", [0, -1])
 def test_lock__of_an_emptied_vault__is_nothing_left(left: int) -> None:
     lock = lock_of(replace(STOPPED, withdrawable_usdc_e6=left), END)
@@ -123,19 +97,6 @@ def test_lock__of_an_emptied_vault__is_nothing_left(left: int) -> None:
 @each("status", [Status.SIGNED, Status.SETTLED])
 def test_lock__while_funding_or_settled__is_open_even_in_the_grace(status: Status) -> None:
     assert lock_of(replace(WORKING, status=status), END).withdrawable
-
-
-@each("mode", list(MarketMode))
-def test_lock__without_a_vault__has_nothing_to_open(mode: MarketMode) -> None:
-    lock = lock_of(replace(WORKING, has_vault=False, market_mode=mode), END)
-    assert (lock.withdrawable, lock.reason) == (False, LockReason.NO_VAULT)
-
-
-def test_chain_state__without_a_vault__is_unknown() -> None:
-    state = chain_state(
-        has_vault=False, stopped=False, settled=False, agent=None, agent_known=False
-    )
-    assert state == {"stopped": None, "settled": None, "agent": None, "agent_known": False}
 
 
 @each(
@@ -155,22 +116,6 @@ def test_chain_state__shows_the_agent_that_the_vault_obeys(
         has_vault=True, stopped=stopped, settled=False, agent=agent, agent_known=known
     )
     assert (state["agent"], state["agent_known"]) == (shown, shown_known)
-
-
-@each("status", [Status.STOPPED, Status.SETTLED, Status.CANCELLED])
-def test_how_to_act__after_the_end__says_that_the_agent_cannot(status: Status) -> None:
-    assert how_to_act(status, paused=False, is_past_end=False).endswith("The agent cannot act.")
-
-
-def test_how_to_act__tells_paused_and_past_end_from_working() -> None:
-    sentences = {
-        how_to_act(Status.DRAFT, paused=False, is_past_end=False),
-        how_to_act(Status.SIGNED, paused=False, is_past_end=False),
-        how_to_act(Status.WORKING, paused=False, is_past_end=False),
-        how_to_act(Status.WORKING, paused=True, is_past_end=False),
-        how_to_act(Status.WORKING, paused=False, is_past_end=True),
-    }
-    assert len(sentences) == 5
 
 
 def test_settle_note__is_carried_by_a_stopped_mandate_alone() -> None:

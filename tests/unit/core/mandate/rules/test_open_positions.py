@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.fees import fees_block
 from core.mandate.rules.ledger import MandateState, RowKind, fold
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.open_positions import open_positions, shared
+from core.mandate.rules.progress import fees_block
 from core.mandate.rules.rows import LedgerRow, ReportedBy
 from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.terms import Rule, RuleKind

@@ -5,10 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from core.mandate.rules.agent_status import HeldMandate, agent_status
-from core.mandate.rules.fees import fees_block, pct_text
 from core.mandate.rules.ledger import EMPTY_STATE, ReportedBy, RowKind, stop_row
 from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.progress import ProgressFacts, progress_block
+from core.mandate.rules.progress import ProgressFacts, pct_text, progress_block
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.worth import (
     agent_fee_reserved_usdc_e6,
@@ -26,12 +25,10 @@ from tests.unit.core.mandate.rules.ledgers import (
     TESTNET,
     VAULT,
     VENUE,
-    X402,
     SampleLedger,
     e6,
     executed,
     marked,
-    paid,
     settled,
     stopped,
     terms,
@@ -52,44 +49,6 @@ def _progress(ledger: SampleLedger, now: int = NOW, spread_bps: int | None = 50)
 
 
 # Worth
-
-
-def test_worth__sources_in_their_order() -> None:
-    ledger = working()
-    assert (
-        worth_of(ledger.state, TESTNET).worth_usdc_e6,
-        worth_of(ledger.state, TESTNET).source,
-    ) == (
-        e6("1000"),
-        "cash",
-    )
-    ledger.chain(executed("100"))
-    assert (
-        worth_of(ledger.state, TESTNET).worth_usdc_e6,
-        worth_of(ledger.state, TESTNET).source,
-    ) == (
-        e6("1000"),
-        "cost",
-    )
-    ledger.report(RowKind.BUY, "100", payload={"position": {"id": "p1"}})
-    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "110"}})
-    assert (
-        worth_of(ledger.state, TESTNET).worth_usdc_e6,
-        worth_of(ledger.state, TESTNET).source,
-    ) == (
-        e6("1000"),
-        "cost",
-    )
-    ledger.chain(marked("985.5"))
-    assert (
-        worth_of(ledger.state, TESTNET).worth_usdc_e6,
-        worth_of(ledger.state, TESTNET).source,
-    ) == (
-        e6("985.5"),
-        "chain_mark",
-    )
-    ledger.report(RowKind.NOTE, payload={"mark": {"position_id": "p1", "worth_usdc": "500"}})
-    assert worth_of(ledger.state, TESTNET).worth_usdc_e6 == e6("985.5")
 
 
 def test_worth__after_everything_was_unwound_and_withdrawn__is_nothing() -> None:
@@ -131,37 +90,6 @@ def test_exit_cost__is_rounded_up(amount: int, bps: int, cost: int) -> None:
 
 
 # Fees
-
-
-def test_fees_block__exact() -> None:
-    ledger = working()
-    ledger.chain(paid("0.5"), 70)
-    ledger.chain(executed("0.5", target=X402), 70)
-    ledger.report(RowKind.FEE, "0.25", payload={"fee_kind": "venue"})
-    ledger.report(RowKind.FEE, "0.125")
-    ledger.chain(stopped())
-    ledger.chain(settled("2"))
-    block = fees_block(ledger.state, worth_of(ledger.state, TESTNET), 1000)
-    assert block == {
-        "tools": "0.500000",
-        "venue": "0.250000",
-        "network": "0.000000",
-        "unclassified": {"amount": "0.125000", "count": 1, "source": "fee_events_without_fee_kind"},
-        "agent_fee": {"reserved_est": "0.000000", "paid": "2.000000", "paid_source": "payout_rows"},
-        "realized_total": "2.875000",
-        "net_after_fees_est": {
-            "value": "-2.500000",
-            "est": True,
-            "source": "cash",
-            "pct": "-0.25",
-            "formula": "worth_est + withdrawn - deposited - agent_fee_reserved",
-        },
-        "net_after_fees_realized": {
-            "value": "-2.500000",
-            "est": False,
-            "formula": "received + out_at_cost - spent - payouts",
-        },
-    }
 
 
 @each(
@@ -235,13 +163,6 @@ def test_progress__unknown_spread__is_null_while_money_is_out() -> None:
     assert (block["leave_now_est"], block["exit_cost_est"]) == (None, None)
 
 
-def test_progress__data_issue__is_said() -> None:
-    ledger = working()
-    ledger.report(RowKind.BUY, "10", payload={"position": {"id": "p1", "cost_usdc": "ten"}})
-    block = _progress(ledger)
-    assert (block["data_issue"], block["positions"]) == (True, [])
-
-
 def test_progress__a_reported_position_at_a_target__is_listed_once() -> None:
     ledger = working()
     ledger.chain(executed("100"), 60)
@@ -251,14 +172,6 @@ def test_progress__a_reported_position_at_a_target__is_listed_once() -> None:
     assert [(one["id"], one["source"]) for one in _progress(ledger)["positions"]] == [
         ("p1", "agent")
     ]
-
-
-def test_progress__stop_line__is_broken_by_the_stop_at_it() -> None:
-    ledger = working()
-    ledger.chain(marked("800"), 80)
-    ledger.chain(stopped(worth="800"), 80)
-    ledger.chain(withdrawn("1000"))
-    assert [rule["key"] for rule in _progress(ledger)["rules"] if not rule["ok"]] == ["stop_line"]
 
 
 @each(
@@ -318,12 +231,6 @@ def test_paper_after_a_stop__positions_are_void_and_their_cost_is_cash() -> None
         "1000.000000",
         "cash",
     )
-
-
-def test_paper_after_a_stop__without_positions__has_no_void_list() -> None:
-    ledger = working(PAPER)
-    ledger.add(stop_row(by=ReportedBy.OWNER, reason="owner", now=ledger.clock))
-    assert "positions_void" not in _progress(ledger)
 
 
 # agent_status

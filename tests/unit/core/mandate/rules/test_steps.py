@@ -10,22 +10,17 @@ from core.mandate.rules.steps import step_groups, steps_page
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     OWNER,
-    PAPER,
     VAULT,
     VENUE,
     X402,
     SampleLedger,
     created,
     deposited,
-    e6,
     executed,
     marked,
     paid,
-    settled,
     stopped,
     tx,
-    unwound,
-    withdrawn,
     working,
 )
 
@@ -40,31 +35,6 @@ def _steps(ledger: SampleLedger) -> list[dict[str, Any]]:
 
 def _brief(ledger: SampleLedger) -> list[tuple[str, str]]:
     return [(step["kind"], step["code"]) for step in _steps(ledger)]
-
-
-def test_steps__a_life__newest_group_first_and_reading_order_inside() -> None:
-    ledger = working()
-    ledger.report(RowKind.MOVE, "100", 60, {"why": "dip", "target": VENUE, "text": "bought"})
-    ledger.chain(executed("100"), 60)
-    ledger.chain(marked("800"), 61)
-    ledger.chain(stopped(worth="800"), 61)
-    ledger.chain(unwound("80"), 62)
-    ledger.chain(ev.ProceedsReceived(X402, e6("1"), 0), 63)
-    ledger.chain(settled("0"), 64)
-    ledger.chain(withdrawn("981"), 65)
-    assert _brief(ledger) == [
-        ("funding", "funding_withdraw"),
-        ("outcome", "outcome_payout"),
-        ("outcome", "outcome_proceeds"),
-        ("control", "control_unwound"),
-        ("outcome", "outcome_mark"),
-        ("control", "control_stopped"),
-        ("action", "action_move"),
-        ("outcome", "action_executed"),
-        ("control", "control_vaultcreated"),
-        ("funding", "funding_deposit"),
-        ("instruction", "instruction_purpose"),
-    ]
 
 
 def test_step__an_instruction__is_the_owners_purpose_with_all_ten_clauses() -> None:
@@ -92,70 +62,6 @@ def test_step__an_instruction__is_the_owners_purpose_with_all_ten_clauses() -> N
     }
 
 
-def test_step__a_report_that_the_chain_confirmed() -> None:
-    ledger = working()
-    ledger.report(
-        RowKind.MOVE,
-        "100",
-        60,
-        {"why": "dip", "target": {"address": VENUE, "market": "ETH"}, "clause": 2},
-    )
-    ledger.chain(executed("100"), 60)
-    action, outcome = _steps(ledger)[:2]
-    assert (action["kind"], action["status"], action["confirmed_on_chain"], action["est"]) == (
-        "action",
-        "confirmed",
-        True,
-        False,
-    )
-    assert (action["why"], action["target"]) == (
-        "dip",
-        {"market": "ETH", "address": VENUE, "selector": None},
-    )
-    assert (action["allowed_by"], action["clauses"], action["amount_usdc"]) == (
-        [1, 2, 3, 5, 8],
-        [2],
-        "100.000000",
-    )
-    assert (outcome["kind"], outcome["reported_by"], outcome["group"]) == (
-        "outcome",
-        "chain",
-        action["group"],
-    )
-    assert outcome["target"] == {"market": None, "address": VENUE, "selector": "0xd96a094a"}
-
-
-def test_step__executed_without_a_report__is_the_action() -> None:
-    ledger = working()
-    ledger.chain(executed("100"), 60)
-    step = _steps(ledger)[0]
-    assert (step["kind"], step["code"], step["status"], step["why"]) == (
-        "action",
-        "action_executed",
-        "confirmed",
-        None,
-    )
-
-
-def test_step__a_report_that_the_chain_does_not_know__is_an_estimate() -> None:
-    ledger = working()
-    ledger.report(RowKind.BUY, "100", 60, {"target": VENUE})
-    step = _steps(ledger)[0]
-    assert (step["status"], step["confirmed_on_chain"], step["est"]) == ("reported", False, True)
-
-
-def test_step__a_flagged_report__names_the_clauses_it_breaks() -> None:
-    ledger = working()
-    violation = {
-        "codes": ["target_not_allowed", "over_per_tx_cap"],
-        "detail": {"target_detail": "not_on_the_list"},
-    }
-    ledger.report(RowKind.BUY, "500", None, {"target": VENUE, "violation": violation})
-    step = _steps(ledger)[0]
-    assert (step["status"], step["breached"], step["allowed_by"]) == ("flagged", [2, 5], [1, 3, 8])
-    assert step["params"]["codes"] == ["target_not_allowed", "over_per_tx_cap"]
-
-
 def _revert(ledger: SampleLedger, number: int, proves: int | None = None) -> None:
     attempted = {"target": VENUE, "selector": "0xd96a094a", "amount_usdc": "150.000000"}
     ledger.add(
@@ -169,29 +75,6 @@ def _revert(ledger: SampleLedger, number: int, proves: int | None = None) -> Non
             attempted=attempted,
             proves_event_id=proves,
         )
-    )
-
-
-def test_refusal__found_by_the_block_scan_alone() -> None:
-    ledger = working()
-    _revert(ledger, 60)
-    step = _steps(ledger)[0]
-    assert (step["kind"], step["code"], step["status"], step["reported_by"]) == (
-        "action",
-        "refused",
-        "refused",
-        "chain",
-    )
-    assert (step["note"], step["breached"], step["allowed_by"]) == (
-        "Refused: OverPerTxCap",
-        [2],
-        [],
-    )
-    assert step["target"] == {"market": None, "address": VENUE, "selector": "0xd96a094a"}
-    assert (step["params"]["source"], step["params"]["check"], step["params"]["codes"]) == (
-        "chain",
-        "block_scan",
-        ["over_per_tx_cap"],
     )
 
 
@@ -272,26 +155,6 @@ def test_agents_notes__text_check_mark_and_stop_request() -> None:
     assert [step["est"] for step in _steps(ledger)[:5]] == [False, True, True, False, False]
 
 
-def test_pause_and_resume__keep_their_codes_and_say_what_they_did() -> None:
-    ledger = working()
-    ledger.chain(ev.AgentSet(AGENT))
-    ledger.chain(ev.AgentRemoved(AGENT, OWNER))
-    ledger.chain(ev.AgentSet(AGENT))
-    ledger.chain(stopped())
-    ledger.chain(ev.AgentSet(AGENT))
-    told = [
-        (step["code"], step["params"]["action"], step["note"])
-        for step in _steps(ledger)
-        if "agent" in step["code"]
-    ]
-    assert told == [
-        ("control_agentset", None, "Agent set on chain"),
-        ("control_agentset", "resumed", "Resumed: agent set on chain"),
-        ("control_agentremoved", "paused", "Paused: agent removed on chain"),
-        ("control_agentset", None, "Agent set on chain"),
-    ]
-
-
 def test_keepers_marks__are_outcomes_and_estimates() -> None:
     ledger = working()
     ledger.chain(marked("990"))
@@ -335,13 +198,6 @@ def test_a_late_report__joins_its_group_and_moves_nothing() -> None:
     groups = step_groups(ledger.rows, PURPOSE, vault=VAULT)
     assert [group.place for group in groups] == places
     assert [step["code"] for step in groups[1].steps] == ["action_move", "action_executed"]
-
-
-def test_paper__deposit_of_the_budget_is_funding() -> None:
-    assert _brief(working(PAPER)) == [
-        ("funding", "funding_deposit"),
-        ("instruction", "instruction_purpose"),
-    ]
 
 
 # Pages

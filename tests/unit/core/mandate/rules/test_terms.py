@@ -50,39 +50,6 @@ def terms_of(draft: TermsDraft) -> MandateTerms:
     )
 
 
-def test_draft__with_its_gaps__is_signed_as_what_they_mean() -> None:
-    terms = terms_of(DRAFT)
-    assert terms.per_tx_cap == terms.daily_cap == terms.budget_usdc == 1_000_000_000
-    assert terms.stop_floor == 800_000_000
-    assert terms.approval_above == 0
-    assert terms.on_floor == 0
-    assert terms.agent_fee_bps == 1_000
-    assert terms.ends_at == ISSUED_AT + 30 * 86_400
-    assert (terms.owner, terms.agent) == (OWNER, AGENT)
-
-
-def test_draft__filled__is_signed_as_written() -> None:
-    terms = terms_of(
-        replace(
-            DRAFT,
-            agent=None,
-            per_tx_cap_usdc_e6=UsdcE6(100_000_000),
-            daily_cap_usdc_e6=UsdcE6(300_000_000),
-            approval_above_usdc_e6=UsdcE6(1),
-            on_floor="close",
-            payout_rule={"kind": "share_of_verified_gain", "bps": 0},
-        )
-    )
-    assert (terms.per_tx_cap, terms.daily_cap, terms.approval_above, terms.on_floor) == (
-        100_000_000,
-        300_000_000,
-        1,
-        1,
-    )
-    assert terms.agent == ZERO_ADDRESS
-    assert terms.agent_fee_bps == 0
-
-
 @each(
     ("budget", "bps", "floor"),
     [

@@ -8,14 +8,11 @@ from core.errors import InvalidParameterError
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.outflows import Outflow
-from core.mandate.rules.progress import rules_list
 from core.mandate.rules.reported import (
     ReportedTarget,
-    TargetFault,
     require_checksums,
     target_of,
 )
-from core.mandate.rules.state import MandateState
 from core.mandate.rules.violations import (
     CLAUSE_OF_CODE,
     RESERVED_KEYS,
@@ -26,8 +23,6 @@ from core.mandate.rules.violations import (
     judge,
     reserved_keys_in,
 )
-from core.mandate.rules.worth import Worth
-from core.money import UsdcE6
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import START, STRANGER, VAULT, VENUE, e6, terms, tx
 from tests.unit.core.test_hexes import ACCOUNT
@@ -105,14 +100,6 @@ def test_target__accepted_shapes_pass_and_any_other_is_missing_with_its_reason(
     assert violation == expected
 
 
-def test_target__in_the_tool_form__is_the_same_field() -> None:
-    assert target_of({"detail": {"target": VENUE.lower()}}) == ReportedTarget(None, VENUE)
-    assert target_of({"target": VENUE, "detail": {"target": STRANGER}}) == ReportedTarget(
-        None, VENUE
-    )
-    assert target_of({"detail": "none"}) is TargetFault.ABSENT
-
-
 @each(
     ("payload", "field"),
     [
@@ -145,15 +132,6 @@ def test_target__not_on_the_list__is_flagged_with_the_target() -> None:
             "target_detail": "not_on_the_list",
         },
     }
-
-
-def test_target__allowed_address_on_another_chain__is_not_allowed() -> None:
-    violation = judge(_report(target={"chain_id": 1, "address": VENUE}), _against())
-    assert violation is not None
-    assert (violation.codes, violation.detail["target_detail"]) == (
-        ("target_not_allowed",),
-        "other_chain",
-    )
 
 
 def test_sell__needs_no_target_but_a_wrong_one_is_flagged() -> None:
@@ -206,14 +184,6 @@ def test_daily_cap__the_same_transaction__is_counted_once() -> None:
     assert _codes(_report(amount="100", number=None), against) == ["over_daily_cap"]
 
 
-def test_budget__above_own_cash__is_flagged_unless_what_left_counts_it() -> None:
-    poor = _against(cash_usdc_e6=e6("10"))
-    assert _codes(_report(amount="10"), poor) == []
-    assert _codes(_report(amount="10.000001"), poor) == ["over_budget"]
-    proven = _against(cash_usdc_e6=0, outflows=(_spent("10", NOW, 1),))
-    assert _codes(_report(amount="10", number=1), proven) == []
-
-
 def test_caps__unknown_amount_or_a_sell__breaks_none() -> None:
     assert _codes(_report(amount=None), _against()) == []
     assert _codes(_report(RowKind.SELL, "5000"), _against()) == []
@@ -260,22 +230,6 @@ def test_life__the_last_second_and_the_end() -> None:
 
 
 # Rules
-
-
-@each("code", sorted(RULE_OF_CODE))
-def test_rules__a_stored_code_turns_its_rule_to_false_and_no_other(code: str) -> None:
-    worth = Worth(
-        cash_usdc_e6=UsdcE6(0),
-        positions_usdc_e6=UsdcE6(0),
-        source="cash",
-        at_cost_usdc_e6=UsdcE6(0),
-    )
-    broken = [
-        rule["key"]
-        for rule in rules_list(MandateState(violation_counts=((code, 1),)), terms(), worth)
-        if not rule["ok"]
-    ]
-    assert broken == [RULE_OF_CODE[code]]
 
 
 def test_rules__every_code_has_a_rule_and_a_clause() -> None:
