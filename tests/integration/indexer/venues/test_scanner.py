@@ -18,7 +18,7 @@ from indexer.venues import scan_venue
 from indexer.venues.port import Parsed, VenueError, VenueErrorReason
 from indexer.venues.scan_venue import VenueScan
 from indexer.venues.sim.cast import EXCHANGES
-from indexer.venues.store import ScannerStore
+from indexer.venues.store import ScannerStore, learn_markets
 from tests.integration.core.market.conftest import NOON, market
 
 BASES = ("BTC", "ETH", "SOL", "XRP", "ADA")
@@ -227,7 +227,7 @@ def test_venue__that_renames_a_ticker__has_the_old_pair_ended_and_the_new_one_sc
     renamed = [market("kucoin", base) for base in BASES[:4]]
     renamed.append(market("kucoin", "ADAX", native_id="ADAUSDT"))
     hands.at = NOON + timedelta(minutes=11)
-    store.learn_markets("kucoin", renamed, DataSource.SIMULATED, hands.at)
+    asyncio.run(store.write(learn_markets, "kucoin", renamed, DataSource.SIMULATED, hands.at))
 
     with database.read() as session:
         found = session.execute(

@@ -5,13 +5,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import psycopg
 import pytest
 
+from core.market import bursts as kept
 from core.market.bursts import UsualMinute, packed, unpacked
 from core.market.facts import Book
 from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
+from core.targets.rules import TargetLimits
 from indexer.venues import bursts
 from indexer.venues.bursts import BurstLook, VenueBursts
 from indexer.venues.port import VenueError, VenueErrorReason
@@ -32,21 +35,18 @@ class KeptBursts:
     breaks: bool = False
     begun_at: Mapping[int, datetime] = field(default_factory=dict)
 
-    def usual(self, exchange: str, now: datetime) -> Mapping[int, UsualMinute]:
-        return dict.fromkeys(range(self.ids), USUAL)
+    async def read(self, work: object, *_: object) -> Mapping[int, object]:
+        return dict.fromkeys(range(self.ids), USUAL) if work is kept.usual else self.begun_at
 
-    def begun(self, exchange: str, since: datetime) -> Mapping[int, datetime]:
-        return self.begun_at
-
-    def take_capture(self, listing_id: int, now: datetime) -> int:
-        self.counted.append(listing_id)
-        self.left -= 1
-        return int(self.left >= 0)
-
-    def write(self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]) -> None:
+    async def write(self, work: object, listing_id: int, *values: Any) -> int:
+        if work is bursts.take_capture:
+            self.counted.append(listing_id)
+            self.left -= 1
+            return int(self.left >= 0)
         if self.breaks:
             raise psycopg.OperationalError
-        self.written[listing_id] = (summary, samples)
+        self.written[listing_id] = values[0], values[1]
+        return 0
 
 
 class BurstyVenue:
@@ -121,7 +121,7 @@ def captures(
     now: Callable[[], datetime] = lambda: NOON,
 ) -> VenueBursts:
     """After so many beats of a second; without: after the captures that the looks began."""
-    made = VenueBursts(venue, store, now, lambda: targets, at_once)  # type: ignore[arg-type]  # what a capture calls of a venue
+    made = VenueBursts(venue, store, now, lambda: targets, at_once, TargetLimits(1, 1))  # type: ignore[arg-type]  # what a capture calls of both
 
     async def run() -> None:
         ended = asyncio.Event()
@@ -130,8 +130,8 @@ def captures(
         for one in looks:
             made.look(one)
         await asyncio.sleep(20 if beats is None else beats)
-        if beats is None and made._tasks:
-            await asyncio.wait(set(made._tasks))
+        if beats is None and made._running:
+            await asyncio.wait(set(made._running))
         ended.set()
         await running
 
@@ -214,14 +214,14 @@ def test_a_venue_that_fails_altogether__ends_the_capture_alone() -> None:
 
     assert venue.polled == ["M1"] * bursts.MOST_FAILURES
     assert store.written == {}
-    assert made._running == 0
+    assert not made._running
 
 
 def test_a_database_that_fails__ends_the_capture_alone() -> None:
     store = KeptBursts(breaks=True)
     made = captures(BurstyVenue(), store, [look(spread=WIDE)])
     assert store.written == {}
-    assert made._running == 0
+    assert not made._running
 
 
 def test_a_flood_of_triggers__is_bounded() -> None:
