@@ -15,7 +15,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Protocol,
+    Self,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection
@@ -35,6 +44,7 @@ from api.kernel.tool import Tool
 from api.kernel.workers import Pools
 from core.credits.rules.prices import Price
 from core.db.engine import Database, ReadSession, WriteSession
+from core.times import instant_text
 
 if TYPE_CHECKING:
     # made of operations, or of a context
@@ -74,6 +84,18 @@ class AnswerBody(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", json_schema_extra=_as_published)
+
+    @classmethod
+    def of(cls, row: object, **told: Any) -> Self:
+        """What is told, and the other fields as `row` has them by the same names, times as their
+        texts; a field with a default is there only if it is told.
+        """
+        wanted = [name for name, field in cls.model_fields.items() if field.is_required()]
+        same = {name: getattr(row, name) for name in wanted if name not in told}
+        texts = {
+            name: instant_text(value) for name, value in same.items() if isinstance(value, datetime)
+        }
+        return cls(**same | texts | told)
 
 
 class Text(AnswerBody):

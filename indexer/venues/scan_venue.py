@@ -32,7 +32,6 @@ from indexer.venues.scan_books import (
     LEVELS,
     BesideBooks,
     LastBook,
-    PricedPair,
     rates_of,
 )
 from indexer.venues.scan_plan import CallPace, DueBooks, due
@@ -150,15 +149,15 @@ class VenueScan:
     async def _beside(self, state: _Minute) -> BesideBooks:
         found = await self._asked_for("tickers", self.venue.tickers(), state)
         tickers: Sequence[Ticker] = () if found is None else found.values
-        pairs, volumes = list[PricedPair](), dict[str, float]()
+        prices, volumes = dict[tuple[str, str], float](), dict[str, float]()
         for one in tickers:
             listing = self._listings.get(one.native_id)
             price = _price(one)
             if listing is not None and price is not None:
-                pairs.append(PricedPair(listing.base, listing.quote, price))
+                prices[listing.base, listing.quote] = price
             if one.volume_24h_quote is not None:
                 volumes[one.native_id] = one.volume_24h_quote
-        return BesideBooks(rates_of(self.exchange, pairs), volumes, self._networks)
+        return BesideBooks(rates_of(self.exchange, prices), volumes, self._networks)
 
     async def _books(self, state: _Minute, beside: BesideBooks) -> None:
         ids = [self._listings[name].listing_id for name in state.planned.all]

@@ -122,19 +122,14 @@ def _pair(call: ReadCall, caller: AgentCaller, listing: ExchangeListing, days: i
 
 def _meta(call: ReadCall, pair: _Pair) -> ResearchMeta:
     state = pair.state
-    return ResearchMeta(
+    return ResearchMeta.of(
+        state,
         version="research_v1",
-        token_id=state.token_id,
-        token=state.token,
-        exchange=state.exchange,
-        symbol=state.symbol,
         days=pair.days,
         since=instant_text(pair.since),
         until=instant_text(call.now),
         bucket_s=BUCKET_S,
-        usd_per_quote=state.usd_per_quote,
         target_state=pair.target.state.value,
-        source=state.source,
     )
 
 
@@ -175,15 +170,9 @@ def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
     seconds = research_views.burst_seconds(call.db, newest)
     return Microbursts(
         captures=[
-            Microburst(
-                trigger=one.trigger,
-                began_at=instant_text(one.began_at),
-                ended_at=instant_text(one.ended_at),
+            Microburst.of(
+                one,
                 samples=one.count,
-                max_move_bps=one.max_move_bps,
-                max_spread_bps=one.max_spread_bps,
-                min_depth_usd=one.min_depth_usd,
-                recovery_s=one.recovery_s,
                 seconds=_seconds(seconds.get(one.id)),
             )
             for one in found
@@ -196,27 +185,12 @@ def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
 def _seconds(samples: Sequence[BurstSample] | None) -> list[BurstSecond] | None:
     if samples is None:
         return None
-    return [
-        BurstSecond(
-            at=exact_instant_text(one.at),
-            mid=one.mid,
-            spread_bps=one.spread_bps,
-            depth_usd=one.depth_usd,
-        )
-        for one in samples
-    ]
+    return [BurstSecond.of(one, at=exact_instant_text(one.at)) for one in samples]
 
 
 def _onchain(call: ReadCall, asset_id: int) -> OnchainReport:
     chains = [
-        OnchainChain(
-            chain=one.chain,
-            day=one.day.isoformat(),
-            supply=one.supply,
-            holders=one.holders,
-            top10_share=one.top10_share,
-            transfers_24h=one.transfers_24h,
-        )
+        OnchainChain.of(one, day=one.day.isoformat())
         for one in research_views.onchain(call.db, asset_id, MOST_CHAINS)
     ]
     return OnchainReport(chains=chains, reason=None if chains else NO_ONCHAIN)

@@ -1,6 +1,7 @@
 """Reads of figures over all exchanges (docs/board.md#statistics)."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from api.areas.stats.schemas import (
@@ -24,15 +25,14 @@ from api.areas.stats.schemas import (
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
-from api.shared.board_row import as_letter, exchange_code, simulated
+from api.shared.board_row import exchange_code, simulated
 from api.shared.tiers import require_tier
 from core.market import board_views, gaps
 from core.market.rules.grade import GRADE_VERSION
 from core.market.rules.wci import VERSION
 from core.market.scan_tables import MarketGap, MarketVenueState
-from core.market.tables import MarketAssetState
 from core.subscriptions.rules import Tier
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 
 def summary(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[StatsSummary]:
@@ -57,7 +57,7 @@ def watchlist(call: ReadCall, caller: Nobody, command: WatchlistQuery) -> Answer
     found = board_views.watched(call.db, command.percent, MOST_WATCHED)
     return Answer(
         CriticalWatchlist(
-            tokens=[_watched(one) for one in found.assets],
+            tokens=[WatchedToken.of(one, **simulated(one.is_simulated)) for one in found.assets],
             percent=command.percent,
             graded=found.graded,
             unknown=found.unknown,
@@ -75,18 +75,7 @@ def reel(call: ReadCall, caller: Nobody, command: ReelQuery) -> Answer[ArbReel]:
     page = page_of(call, "stats.arb_reel", command)
     found = gaps.reel(call.db, page.before, page.limit + 1)
     shown, next_cursor = page.cut(found, lambda one: one.id)
-    changes = [
-        ReelChange(
-            token=one.token,
-            buy_exchange=one.buy_exchange,
-            sell_exchange=one.sell_exchange,
-            gross_bps=one.gross_bps,
-            was_bps=one.was_bps,
-            net_1k_bps=one.net_1k_bps,
-            at=instant_text(one.at),
-        )
-        for one in shown
-    ]
+    changes = [ReelChange.of(one) for one in shown]
     return Answer(ArbReel(changes=changes, next_cursor=next_cursor, **_simulated(call)))
 
 
@@ -96,27 +85,15 @@ def arbitrage_pro(
     """Errors: Refusal tier_required."""
     require_tier(call, caller, Tier.TIER_2, "The snapshot of three exchanges and more")
     spreads = [
-        ArbSpread(
-            token=one.token,
-            venues=one.venues,
-            dispersion=one.dispersion,
-            size_usd=one.size_usd,
-            profit_usd=one.profit_usd,
-            actionable_profit_usd=one.actionable_profit_usd,
+        ArbSpread.of(
+            one,
             legs=[
-                ArbLegBody(
-                    buy_exchange=leg["buy_at"],
-                    sell_exchange=leg["sell_at"],
-                    base=leg["base"],
-                    buy_usd=leg["buy_usd"],
-                    sell_usd=leg["sell_usd"],
-                    profit_usd=leg["profit_usd"],
-                    transfer=leg["gate"],
+                ArbLegBody.of(
+                    leg, buy_exchange=leg.buy_at, sell_exchange=leg.sell_at, transfer=leg.gate
                 )
-                for leg in one.legs
+                for leg in (SimpleNamespace(**found) for found in one.legs)
             ],
             actionable=one.is_actionable,
-            observed_at=instant_text(one.observed_at),
         )
         for one in gaps.spreads(call.db, command.limit)
     ]
@@ -128,52 +105,12 @@ def _simulated(call: ReadCall) -> Mapping[str, Any]:
 
 
 def _coverage(one: MarketVenueState) -> VenueCoverage:
-    return VenueCoverage(
-        exchange=one.exchange,
+    return VenueCoverage.of(
+        one,
         exchange_code=exchange_code(one.exchange),
-        state=one.state,
-        reason=one.reason,
-        since=instant_text(one.since),
-        listings=one.listings,
-        books_per_minute=one.books_per_minute,
-        lag_s=one.lag_s,
-        skew_ms=one.skew_ms,
-        answered_at=instant_text_or_none(one.answered_at),
         unknowable=sorted(name for name, knows in one.capabilities.items() if knows is False),
-        source=one.source,
-    )
-
-
-def _watched(one: MarketAssetState) -> WatchedToken:
-    return WatchedToken(
-        token=one.token,
-        gpa_7d=one.gpa_7d,
-        grade=as_letter(one.grade),
-        grade_worst=as_letter(one.grade_worst),
-        graded_venues=one.graded_venues,
-        exchanges=list(one.exchanges),
-        identity=one.identity,
-        transfer=one.transfer,
-        graded_at=instant_text_or_none(one.graded_at),
-        **simulated(one.is_simulated),
     )
 
 
 def _gap(one: MarketGap) -> ArbGap:
-    return ArbGap(
-        token=one.token,
-        buy_exchange=one.buy_exchange,
-        sell_exchange=one.sell_exchange,
-        gross_bps=one.gross_bps,
-        net_1k_bps=one.net_1k_bps,
-        net_5k_bps=one.net_5k_bps,
-        net_10k_bps=one.net_10k_bps,
-        transfer=one.transferable,
-        chains=list(one.chains),
-        actionable=one.is_actionable,
-        suspect=one.suspect,
-        fx_source=one.fx_source,
-        buy_at=instant_text(one.buy_at),
-        sell_at=instant_text(one.sell_at),
-        observed_at=instant_text(one.observed_at),
-    )
+    return ArbGap.of(one, transfer=one.transferable, actionable=one.is_actionable)

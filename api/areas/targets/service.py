@@ -24,8 +24,7 @@ from core.subscriptions.rules import Tier
 from core.targets import queries, views
 from core.targets.limits import target_limits
 from core.targets.rules import TargetState
-from core.targets.views import ShownTarget, TargetScan
-from core.times import instant_text, instant_text_or_none
+from core.targets.views import ShownTarget
 
 WHAT, CAPTURES = "A priority target", "microburst_hf_captures above 0"
 
@@ -114,28 +113,13 @@ def own(call: Call, caller: AgentCaller, command: NoInput) -> Answer[TargetList]
 
 
 def _entry(one: ShownTarget) -> TargetEntry:
-    return TargetEntry(
-        exchange=one.exchange,
+    outlook = "clear" if one.outlook is None else one.outlook.value
+    return TargetEntry.of(
+        one,
         symbol=Symbol(one.base, one.quote).in_body,
-        token_id=one.token_id,
-        state=one.state,
-        microburst_hf_captures=one.microburst_hf_captures,
         captures_used_today=one.captures_used,
-        added_at=instant_text(one.added_at),
-        scan=None if one.scan is None else _scanned(one.scan),
+        scan=None if one.scanned is None else TargetScanned.of(one.scanned, outlook=outlook),
         **_simulated(one.is_simulated),
-    )
-
-
-def _scanned(scan: TargetScan) -> TargetScanned:
-    return TargetScanned(
-        sampled_at=instant_text_or_none(scan.sampled_at),
-        fault=scan.fault,
-        price_usd=scan.price_usd,
-        grade=scan.grade,
-        is_provisional=scan.is_provisional,
-        gpa_7d=scan.gpa_7d,
-        outlook="clear" if scan.outlook is None else scan.outlook.value,
     )
 
 
