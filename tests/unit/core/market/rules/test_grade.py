@@ -201,10 +201,6 @@ def test_too_little_seen__is_no_grade_and_little_is_provisional(
     assert (found and found.is_provisional) is is_provisional
 
 
-def test_an_exhausted_book__counts_1000_bps() -> None:
-    assert grade(replace(GOOD, slip_10k_bps=None)) == grade(replace(GOOD, slip_10k_bps=1_000.0))
-
-
 def test_a_cut_off_book__leaves_slippage_out_and_opens_no_gate_of_depth() -> None:
     found = grade(replace(GOOD, slip_10k_bps=None, depth_usd=900.0, is_truncated=True))
 
@@ -245,10 +241,6 @@ def test_a_gate__caps_at_once_and_is_left_by_the_margin() -> None:
 
     assert letter_in(shut) is Letter.D
     assert letter_in(step_many(shut, scored(90.0))) is Letter.A
-
-
-def test_a_window_without_a_grade__forgets_the_letter() -> None:
-    assert run(90.0, None, 64.0) == [Letter.A, None, Letter.C]
 
 
 @given(st.lists(st.floats(0, 100), min_size=4, max_size=40))
