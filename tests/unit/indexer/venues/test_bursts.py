@@ -234,36 +234,28 @@ def test_a_flood_of_triggers__is_bounded() -> None:
     assert len(made._wished) == bursts.MOST_WISHES - bursts.STARTS_A_MINUTE
 
 
-def test_captures_at_once__are_bounded() -> None:
-    venue = BurstyVenue()
-    wide = [look(n, spread=WIDE) for n in range(6)]
-    captures(venue, KeptBursts(), wide, targets=frozenset(range(6)), at_once=2, beats=20)
-    assert len(venue.watched) == 2
-
-
-def test_targets__come_before_others() -> None:
-    venue = BurstyVenue()
-    captures(
-        venue,
-        KeptBursts(),
-        [look(n, spread=WIDE) for n in (5, 6, 1, 2, 3, 4)],
-        targets=frozenset({1, 2, 3, 4}),
-        beats=20,
-    )
-    assert venue.watched == ["M1", "M2", "M3", "M4"]
-
-
-def test_others__are_captured_one_at_a_time_and_not_counted() -> None:
-    venue, store = BurstyVenue(), KeptBursts()
-    captures(venue, store, [look(n, spread=WIDE) for n in (5, 6, 7)], beats=20)
-    assert (venue.watched, store.counted) == (["M5"], [])
-
-
-def test_a_target_without_a_capture_left__is_one_of_the_others() -> None:
-    venue, store = BurstyVenue(), KeptBursts(left=0)
-    wide = [look(n, spread=WIDE) for n in (1, 2)]
-    captures(venue, store, wide, targets=frozenset({1, 2}), beats=20)
-    assert (venue.watched, store.counted) == (["M1"], [1, 2])
+@each(
+    ("wide", "targets", "left", "at_once", "watched", "counted"),
+    [
+        (range(6), range(6), 100, 2, [0, 1], [0, 1]),  # so many at once
+        ((5, 6, 1, 2, 3, 4), (1, 2, 3, 4), 100, 4, [1, 2, 3, 4], [1, 2, 3, 4]),  # targets first
+        ((5, 6, 7), (1,), 100, 4, [5], []),  # of others one at a time, which is not counted
+        ((1, 2), (1, 2), 0, 4, [1], [1, 2]),  # a target without a capture left is one of the others
+        ((1,), (1,), 100, 0, [], []),  # no room
+    ],
+)
+def test_room__is_first_for_targets_that_have_captures_left(
+    wide: Sequence[int],
+    targets: Sequence[int],
+    left: int,
+    at_once: int,
+    watched: list[int],
+    counted: list[int],
+) -> None:
+    venue, store = BurstyVenue(), KeptBursts(left=left)
+    looks = [look(n, spread=WIDE) for n in wide]
+    captures(venue, store, looks, targets=frozenset(targets), at_once=at_once, beats=20)
+    assert (venue.watched, store.counted) == ([f"M{n}" for n in watched], counted)
 
 
 def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
@@ -273,12 +265,6 @@ def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
         venue, store, [look(1, spread=WIDE)], beats=20, now=lambda: NOON + timedelta(seconds=1)
     )
     assert venue.watched == ["M1"]
-
-
-def test_no_room__is_no_capture() -> None:
-    venue = BurstyVenue()
-    captures(venue, KeptBursts(), [look(spread=WIDE)], at_once=0, beats=20)
-    assert venue.watched == []
 
 
 @each("bids", [(), ((101.0, 5.0),), ((99.0, float("nan")),)])
