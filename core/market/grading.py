@@ -217,7 +217,7 @@ def write(session: WriteSession, graded: GradedHour, hour: datetime, now: dateti
 def _inputs(
     rows: Sequence[Row[Any]], hour: datetime
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    """GradeInputs of each; a listing without a valid sample has no hours, and so no grade. What is
+    """GradeColumns, but whether books were cut off; a listing without a valid sample has no hours, and so no grade. What is
     expected begins with the first look, whatever it found: hours of refused books are no uptime.
     """
 

@@ -26,19 +26,12 @@ DIRECTIONS: Final = ("deposit", "withdraw")
 _UNKNOWN: Final = (None, None)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworksLearned:
-    """`is_partial`: less than 80 % of what was known came, and nothing was written."""
-
-    rows: int
-    events: int
-    is_partial: bool
-
-
 def learn_networks(
     session: WriteSession, exchange: str, statuses: Sequence[NetworkStatus], now: datetime
-) -> NetworksLearned:
-    """Of coins that are not listed here nothing is kept."""
+) -> bool:
+    """Whether it was written, as at least 80 % of what was known came. Of coins that are not listed
+    here nothing is kept.
+    """
     listed = select(MarketListing.native_base, MarketListing.asset_id).where(
         MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None)
     )
@@ -47,7 +40,7 @@ def learn_networks(
     query = select(MarketNetwork).where(MarketNetwork.exchange == exchange)
     old = {(one.native_base, one.chain): one for one in session.scalars(query)}
     if len(new) < WHOLE_SHARE * sum(key[0] in assets for key in old):
-        return NetworksLearned(0, 0, is_partial=True)
+        return False
     rows, events = list[dict[str, Any]](), list[dict[str, Any]]()
     untold = {
         key: replace(network_status(was), can_deposit=None, can_withdraw=None, withdraw_fee=None)
@@ -67,7 +60,7 @@ def learn_networks(
     if events:
         locks.own(IN_ORDER).wait(session)  # ids are committed in their order (docs/feeds.md)
         session.execute(insert(MarketTransferEvent), events)
-    return NetworksLearned(len(rows), len(events), is_partial=False)
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """Partitions of the time series: made ahead, dropped whole (docs/market-store.md#partitions)."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,15 +14,8 @@ AHEAD: Final = timedelta(days=2)  # a day on which nobody makes partitions is no
 SAMPLES: Final = MarketSample.__tablename__
 ROLLUPS: Final = MarketRollup.__tablename__
 GRADES: Final = MarketGrade.__tablename__
-
-
-@dataclass(frozen=True, slots=True)
-class MarketRetention:
-    """Days that samples, and those of priority targets, roll-ups and grades are kept."""
-
-    sample_days: int = 7
-    target_days: int = 90
-    rollup_days: int = 400
+# Days that samples, those of priority targets, and roll-ups and grades are kept.
+SAMPLE_DAYS, TARGET_DAYS, ROLLUP_DAYS = 7, 90, 400
 
 
 def ensure(session: WriteSession, table: str, first: datetime, last: datetime) -> int:

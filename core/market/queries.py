@@ -44,13 +44,10 @@ class KnownListing:
 
 @dataclass(frozen=True, slots=True)
 class MarketsLearned:
-    """`added`, `changed`, `gone`: listings. `is_partial`: less than 80 % of what was known came, so
-    nothing is gone. `refused`: native ids whose tickers cannot be ours, or that another one has.
+    """`is_partial`: less than 80 % of what was known came, so nothing is gone. `refused`: native ids
+    whose tickers cannot be ours, or that another one has.
     """
 
-    added: int
-    changed: int
-    gone: int
     is_partial: bool
     refused: tuple[str, ...]
 
@@ -112,7 +109,7 @@ def learn_markets(
     here = {row["listing_id"] for row in rows}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
-    return MarketsLearned(len(added), len(changed), len(gone), is_partial, tuple(refused))
+    return MarketsLearned(is_partial, tuple(refused))
 
 
 def ensure_assets(

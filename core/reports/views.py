@@ -15,17 +15,17 @@ from sqlalchemy.orm import Session, aliased
 from core.market.board_views import asset_state
 from core.market.identity import CoinGraph
 from core.market.research_views import peers, rollups
-from core.market.rules.grade import GradeInputs, Letter, grade
+from core.market.rules.grade import Letter
 from core.market.rules.identity import Coin, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
-from core.market.rules.report import AssetGrade, ComparableOutcome, ReportFacts, WarningRow
-from core.market.rules.research import (
-    PairKpi,
-    PairPercentiles,
-    PeerValues,
-    percentiles,
-    slips_of,
+from core.market.rules.report import (
+    ComparableOutcome,
+    HistoryPoint,
+    PairGrade,
+    ReportFacts,
+    WarningRow,
 )
+from core.market.rules.research import PairPercentiles, PeerValues, percentiles, slips_of
 from core.market.rules.risk import RiskCalibration, RiskInputs, calibration, risk
 from core.market.rules.warnings import WarningSeverity, WarningType, foreign_outcome
 from core.market.tables import (
@@ -61,7 +61,6 @@ def facts_of(
     group = _group_of(graph, coin)
     ticker = graph.identities.tickers.get(state.token)
     history = rollups(session, listing_id, now - HISTORY)
-    inputs = _inputs(state)
     warnings, warnings_count = _warnings(session, state)
     comparable, comparable_count = _comparable(session, state.exchange)
     return ReportFacts(
@@ -73,15 +72,18 @@ def facts_of(
         verdict=IdentityVerdict.NO_CONTRACT_DATA if ticker is None else ticker.verdict,
         groups=() if group is None else (group,),
         letter=None if state.grade is None else Letter(state.grade),
-        inputs=inputs,
-        score=None if inputs is None else grade(inputs),
-        asset=_asset_grade(asset),
+        grade=_grade(state),
+        gpa_7d=None if asset is None else asset.gpa_7d,
         networks=graph.statuses.get(coin, ()),
         warnings=warnings,
         warnings_count=warnings_count,
         risk=risk(_risk_inputs(session, (state, listing, asset), graph, group, history, now)),
         calibration=_calibration(session, now),
-        kpis=tuple(kpi for row in history if (kpi := _kpi(row)) is not None),
+        history=tuple(
+            HistoryPoint(row.bucket, row.close, row.spread_p50_bps, row.depth_2_usd)
+            for row in history
+            if row.n and row.close is not None and row.spread_p50_bps is not None
+        ),
         percentiles=_percentiles(session, state, history),
         comparable=comparable,
         comparable_count=comparable_count,
@@ -93,30 +95,28 @@ def _group_of(graph: CoinGraph, coin: Coin) -> IdentityGroup | None:
     return None if key is None else graph.identities.groups.get(key)
 
 
-def _inputs(state: MarketListingState) -> GradeInputs | None:
-    """What the grade was computed of; None: too little to grade."""
-    needed = (state.in_depth_usd, state.in_spread_bps, state.in_uptime, state.in_hours)
-    if None in needed or state.in_coverage is None:
+def _grade(state: MarketListingState) -> PairGrade | None:
+    """None: too little to grade."""
+    depth, spread, uptime = state.in_depth_usd, state.in_spread_bps, state.in_uptime
+    if depth is None or spread is None or uptime is None or state.in_coverage is None:
         return None
-    return GradeInputs(
-        depth_usd=state.in_depth_usd or 0.0,
-        spread_bps=state.in_spread_bps or 0.0,
+    return PairGrade(
+        score=state.score,
+        is_provisional=None if state.score is None else state.is_provisional,
+        parts=(
+            state.part_depth,
+            state.part_spread,
+            state.part_slippage,
+            state.part_volume,
+            state.part_uptime,
+        ),
+        spread_bps=spread,
+        depth_usd=depth,
         slip_10k_bps=state.in_slip_10k_bps,
         volume_24h_usd=state.in_volume_24h_usd,
-        volume_30d_mean_usd=state.in_volume_30d_usd,
-        uptime=state.in_uptime or 0.0,
-        hours=state.in_hours or 0.0,
+        uptime=uptime,
         coverage=state.in_coverage,
-        is_truncated=bool(state.is_truncated),
     )
-
-
-def _asset_grade(asset: MarketAssetState | None) -> AssetGrade:
-    if asset is None:
-        return AssetGrade(None, None, None, 0)
-    letters = (asset.grade, asset.grade_worst)
-    best, worst = (None if one is None else Letter(one) for one in letters)
-    return AssetGrade(best, worst, asset.gpa_7d, asset.graded_venues)
 
 
 def _warnings(session: Session, state: MarketListingState) -> tuple[tuple[WarningRow, ...], int]:
@@ -154,32 +154,6 @@ def _warnings(session: Session, state: MarketListingState) -> tuple[tuple[Warnin
         for type_, severity, issued_at, evidence, cleared_at, _ in found
     )
     return rows, found[0][-1] if found else 0
-
-
-def _kpi(row: Any) -> PairKpi | None:
-    needed = (row.open, row.high, row.low, row.close, row.spread_p50_bps)
-    if not row.n or None in needed:
-        return None
-    return PairKpi(
-        begins_us=int(row.bucket.timestamp() * 1e6),
-        n=row.n,
-        open=row.open,
-        high=row.high,
-        low=row.low,
-        close=row.close,
-        spread_p5_bps=row.spread_p5_bps,
-        spread_p50_bps=row.spread_p50_bps,
-        spread_p95_bps=row.spread_p95_bps,
-        depth_1_usd=row.depth_1_usd,
-        depth_2_usd=row.depth_2_usd,
-        slip_1k_bps=row.slip_1k_bps,
-        slip_10k_bps=row.slip_10k_bps,
-        volume_24h_usd=row.volume_24h_usd,
-        rv=0.0 if row.rv is None else row.rv,
-        deposit_open=row.deposit_share,
-        withdraw_open=row.withdraw_share,
-        coverage=row.coverage,
-    )
 
 
 def _percentiles(

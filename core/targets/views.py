@@ -4,7 +4,7 @@ Nothing here writes.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, case, func, select
@@ -27,24 +27,10 @@ class TargetCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetScan:
-    """What the last look at a pair found. `fault`: why the last one measured nothing; None: it did.
-
+class ShownTarget:
+    """`captures_used`: today. `scanned`: what the last look found; None: the pair was never looked at.
     `outlook`: the worst severity of the warnings that are open; None: none is.
     """
-
-    sampled_at: datetime | None
-    fault: str | None
-    price_usd: float | None
-    grade: str | None
-    is_provisional: bool | None
-    gpa_7d: float | None
-    outlook: WarningSeverity | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownTarget:
-    """`captures_used`: today. `scan` None: the pair was never looked at."""
 
     listing_id: int
     token_id: str
@@ -56,7 +42,8 @@ class ShownTarget:
     microburst_hf_captures: int
     captures_used: int
     added_at: datetime
-    scan: TargetScan | None
+    scanned: MarketListingState | None
+    outlook: WarningSeverity | None
 
 
 def active(session: Session, now: datetime, limits: TargetLimits) -> frozenset[int]:
@@ -107,27 +94,30 @@ def targets_of(
     rows = session.execute(query).all()
     open_ones = standing_of(session, {row[3].asset_id for row in rows if row[3] is not None})
     return [
-        _shown(target, listing, is_active, now.date(), _scan(state, open_ones))
+        ShownTarget(
+            listing_id=listing.id,
+            token_id=listing.token_id,
+            exchange=listing.exchange,
+            base=listing.base,
+            quote=listing.quote,
+            is_simulated=listing.is_simulated,
+            state=TargetState.ACTIVE if is_active else TargetState.PAUSED,
+            microburst_hf_captures=target.microburst_hf_captures,
+            captures_used=target.captures_used if target.captures_day == now.date() else 0,
+            added_at=target.added_at,
+            scanned=state,
+            outlook=None if state is None else _outlook(state, open_ones),
+        )
         for target, listing, is_active, state in rows
     ]
 
 
-def _scan(
-    state: MarketListingState | None, open_ones: Mapping[int, Sequence[OpenOfAsset]]
-) -> TargetScan | None:
-    if state is None:
-        return None
+def _outlook(
+    state: MarketListingState, open_ones: Mapping[int, Sequence[OpenOfAsset]]
+) -> WarningSeverity | None:
     mine = [one for one in open_ones.get(state.asset_id, ()) if one.exchange == state.exchange]
     severities = {WarningSeverity(one.severity) for one in mine}
-    return TargetScan(
-        sampled_at=state.sampled_at,
-        fault=state.fault,
-        price_usd=state.price_usd,
-        grade=state.grade,
-        is_provisional=state.is_provisional,
-        gpa_7d=state.gpa_7d,
-        outlook=max(severities, key=list(WarningSeverity).index, default=None),
-    )
+    return max(severities, key=list(WarningSeverity).index, default=None)
 
 
 def _judged(now: datetime, limits: TargetLimits, account_id: int | None = None) -> Select[Any]:
@@ -153,25 +143,3 @@ def _judged(now: datetime, limits: TargetLimits, account_id: int | None = None) 
         (place <= most).label("is_active"),
     ).outerjoin(Subscription, Subscription.account_id == PriorityTarget.account_id)
     return query if account_id is None else query.where(PriorityTarget.account_id == account_id)
-
-
-def _shown(
-    target: PriorityTarget,
-    listing: ExchangeListing,
-    is_active: bool,
-    today: date,
-    scan: TargetScan | None,
-) -> ShownTarget:
-    return ShownTarget(
-        listing_id=listing.id,
-        token_id=listing.token_id,
-        exchange=listing.exchange,
-        base=listing.base,
-        quote=listing.quote,
-        is_simulated=listing.is_simulated,
-        state=TargetState.ACTIVE if is_active else TargetState.PAUSED,
-        microburst_hf_captures=target.microburst_hf_captures,
-        captures_used=target.captures_used if target.captures_day == today else 0,
-        added_at=target.added_at,
-        scan=scan,
-    )

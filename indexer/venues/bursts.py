@@ -23,7 +23,9 @@ from typing import Final
 import numpy as np
 import structlog
 
+from core.db.engine import WriteSession
 from core.db.leadership import LeadershipLostError
+from core.market import bursts
 from core.market.bursts import UsualMinute
 from core.market.facts import Book
 from core.market.rules.book import grid_of, judge_time, measure_many
@@ -36,10 +38,14 @@ from core.market.rules.research import (
     burst_summary,
     burst_trigger,
 )
+from core.targets import queries as targets
+from core.targets import views
+from core.targets.rules import TargetLimits
+from core.times import start_of_day
 from indexer.venues.port import MarketVenue, VenueError
 from indexer.venues.scan_books import LEVELS
 from indexer.venues.scan_plan import CallPace
-from indexer.venues.store import TROUBLE, ScannerBursts
+from indexer.venues.store import TROUBLE, ScannerStore
 
 USUAL_EVERY: Final = timedelta(minutes=10)
 USUAL_AGAIN: Final = timedelta(minutes=1)  # after a database that was in trouble
@@ -83,6 +89,14 @@ class BurstWish:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class BurstStart:
+    """`is_other`: of a pair that nobody has a capture left for."""
+
+    at: datetime
+    is_other: bool
+
+
 @dataclass
 class _NewestBook:
     """The book that a second of a capture has. `stands`: also in the seconds after, because its
@@ -102,14 +116,15 @@ class _NewestBook:
 @dataclass
 class VenueBursts:
     """`now`: the time; `targets`: listing ids that are looked at each minute; `at_once`: captures
-    at the same time, 0: none ever.
+    at the same time, 0: none ever; `limits`: of targets, which say whose captures are counted.
     """
 
     venue: MarketVenue
-    store: ScannerBursts
+    store: ScannerStore
     now: Callable[[], datetime]
     targets: Callable[[], Collection[int]]
     at_once: int
+    limits: TargetLimits
     left_out: int = 0
     _usual: Mapping[int, UsualMinute] = field(default_factory=dict)
     _usual_at: datetime | None = None
@@ -117,11 +132,8 @@ class VenueBursts:
     _looks: dict[int, BurstLook] = field(default_factory=dict)
     _wished: deque[BurstWish] = field(default_factory=deque)
     _others: deque[BurstWish] = field(default_factory=deque)
-    _starts: deque[datetime] = field(default_factory=deque)
-    _other_starts: deque[datetime] = field(default_factory=deque)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _running: int = 0
-    _others_running: int = 0
+    _starts: deque[BurstStart] = field(default_factory=deque)  # of the last minute
+    _running: dict[asyncio.Task[None], BurstStart] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         polls = max(self.venue.capabilities.books_per_minute * POLLED_SHARE, 1.0)
@@ -159,7 +171,7 @@ class VenueBursts:
                     await self._learn()
                     await self._start(group)
                     await _rest(ended, BEAT_S)
-                for task in self._tasks:
+                for task in self._running:
                     task.cancel()  # what is under way is not waited for
         except* LeadershipLostError as lost:
             raise lost.exceptions[0] from None
@@ -170,9 +182,10 @@ class VenueBursts:
             return
         try:
             exchange = self.venue.exchange
-            self._usual = await asyncio.to_thread(self.store.usual, exchange, now)
+            self._usual = await self.store.read(bursts.usual, exchange, now)
             if self._usual_at is None:
-                begun = await asyncio.to_thread(self.store.begun, exchange, now - BURST_COOLDOWN)
+                since = now - BURST_COOLDOWN
+                begun = await self.store.read(bursts.begun_since, exchange, since)
                 self._begun = {**begun, **self._begun}
         except TROUBLE as error:
             log.error("usual minutes not read", exchange=self.venue.exchange, kind=_name(error))
@@ -197,9 +210,8 @@ class VenueBursts:
 
     def _forget(self, now: datetime) -> None:
         """Beginnings and wishes of more than a minute ago."""
-        for starts in (self._starts, self._other_starts):
-            while starts and now - starts[0] >= MINUTE:
-                starts.popleft()
+        while self._starts and now - self._starts[0].at >= MINUTE:
+            self._starts.popleft()
         for queue in (self._wished, self._others):
             while queue and now - queue[0].at >= MINUTE:
                 queue.popleft()
@@ -209,15 +221,17 @@ class VenueBursts:
             self.left_out = 0
 
     def _has_room(self) -> bool:
-        return self._running < self.at_once and len(self._starts) < STARTS_A_MINUTE
+        return len(self._running) < self.at_once and len(self._starts) < STARTS_A_MINUTE
 
     def _has_room_for_others(self) -> bool:
-        return self._others_running < OTHERS_AT_ONCE and len(self._other_starts) < OTHERS_A_MINUTE
+        running = sum(one.is_other for one in self._running.values())
+        started = sum(one.is_other for one in self._starts)
+        return running < OTHERS_AT_ONCE and started < OTHERS_A_MINUTE
 
     async def _is_counted(self, wish: BurstWish) -> bool:
         try:
-            taken = await asyncio.to_thread(
-                self.store.take_capture, wish.look.listing_id, self.now()
+            taken = await self.store.write(
+                take_capture, wish.look.listing_id, self.now(), self.limits
             )
         except TROUBLE as error:
             log.error("capture not counted", exchange=self.venue.exchange, kind=_name(error))
@@ -225,23 +239,12 @@ class VenueBursts:
         return taken > 0
 
     def _begin(self, group: asyncio.TaskGroup, wish: BurstWish, *, is_other: bool) -> None:
-        now = self.now()
-        self._begun[wish.look.listing_id] = now
-        self._running += 1
-        self._starts.append(now)
-        if is_other:
-            self._others_running += 1
-            self._other_starts.append(now)
-        task = group.create_task(self._captured(wish, is_other=is_other))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _captured(self, wish: BurstWish, *, is_other: bool) -> None:
-        try:
-            await self._capture(wish)
-        finally:
-            self._running -= 1
-            self._others_running -= is_other
+        start = BurstStart(self.now(), is_other)
+        self._begun[wish.look.listing_id] = start.at
+        self._starts.append(start)
+        task = group.create_task(self._capture(wish))
+        self._running[task] = start
+        task.add_done_callback(self._running.pop)
 
     async def _capture(self, wish: BurstWish) -> None:
         samples = await self._seconds(wish)
@@ -251,7 +254,7 @@ class VenueBursts:
             return
         summary = burst_summary(wish.trigger, wish.facts, samples)
         try:
-            await asyncio.to_thread(self.store.write, wish.look.listing_id, summary, samples)
+            await self.store.write(bursts.write, wish.look.listing_id, summary, samples)
         except TROUBLE as error:
             log.error("capture not written", kind=_name(error), **told)
         else:
@@ -322,6 +325,14 @@ class VenueBursts:
                 failures += 1
                 log.warning("poll", exchange=self.venue.exchange, error=_name(error))
             await asyncio.sleep(SECOND_S)
+
+
+def take_capture(
+    session: WriteSession, listing_id: int, now: datetime, limits: TargetLimits
+) -> int:
+    """On how many targets of this listing one was counted; 0: none has one left."""
+    ids = views.captured(session, listing_id, now, limits)
+    return targets.take_captures(session, ids, start_of_day(now).date()) if ids else 0
 
 
 def _moved_bps(before: BurstLook | None, one: BurstLook) -> float | None:

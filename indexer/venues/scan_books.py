@@ -1,6 +1,6 @@
 """Books as they were received, judged and measured together: what a batch of samples holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
@@ -25,20 +25,11 @@ class QuoteRate:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class PricedPair:
-    base: str
-    quote: str
-    price: float
-
-
-def rates_of(exchange: str, pairs: Iterable[PricedPair]) -> Mapping[str, QuoteRate]:
-    """What a quote currency is worth in US dollars, of the venue's own prices
+def rates_of(exchange: str, told: Mapping[tuple[str, str], float]) -> Mapping[str, QuoteRate]:
+    """What a quote currency is worth in US dollars, of the venue's own prices by base and quote
     (docs/market-store.md#dollars); one without a way to dollars there has no rate.
     """
-    prices = {
-        (one.base, one.quote): one.price for one in pairs if isfinite(one.price) and one.price > 0
-    }
+    prices = {pair: price for pair, price in told.items() if isfinite(price) and price > 0}
     rates = {quote: QuoteRate(1.0, "par") for quote in PAR}
     for quote in {quote for _, quote in prices} - PAR:
         for dollar in BRIDGES:

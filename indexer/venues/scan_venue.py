@@ -16,10 +16,11 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import structlog
 
+from core.market import networks, outcomes, queries, samples, scans
 from core.market.facts import Book, ListedMarket, NetworkStatus, Ticker
 from core.market.queries import KnownListing
 from core.market.rules.transfer import any_open
@@ -31,11 +32,10 @@ from indexer.venues.scan_books import (
     LEVELS,
     BesideBooks,
     LastBook,
-    PricedPair,
     rates_of,
 )
 from indexer.venues.scan_plan import CallPace, DueBooks, due
-from indexer.venues.store import TROUBLE, ScannerStore
+from indexer.venues.store import TROUBLE, ScannerStore, learn_markets
 
 CALL_S: Final = 15.0
 MARKETS_EVERY: Final = timedelta(minutes=10)
@@ -116,22 +116,22 @@ class VenueScan:
         if self._is_due("notices", NOTICES_EVERY) and self.venue.capabilities.notices:
             news = await self._asked_for("notices", self.venue.notices(now - NOTICES_BACK), state)
             if news is not None and news.values:
-                await self._written(state, self._store.learn_notices, news.values, now)
+                of = news.values, now
+                await self._tried(state, lambda: self._store.write(outcomes.learn_notices, *of))
 
     async def _took_markets(self, found: Parsed[ListedMarket], state: _Minute) -> None:
-        now = self._now()
-        is_whole = await self._written(
-            state, self._store.learn_markets, self.exchange, found.values, self.venue.source, now
-        )
+        of = self.exchange, found.values, self.venue.source, self._now()
+        is_whole = await self._tried(state, lambda: self._store.write(learn_markets, *of))
         self._partial = None if is_whole in (True, None) else "half_markets"
-        listed = await self._written(state, self._store.listings, self.exchange)
+        listed = await self._tried(
+            state, lambda: self._store.read(queries.known_listings, self.exchange)
+        )
         if listed is not None:
-            self._listings = listed
+            self._listings = {one.native_id: one for one in listed}
 
     async def _took_networks(self, told: Parsed[NetworkStatus], state: _Minute) -> None:
-        is_whole = await self._written(
-            state, self._store.learn_networks, self.exchange, told.values, self._now()
-        )
+        of = self.exchange, told.values, self._now()
+        is_whole = await self._tried(state, lambda: self._store.write(networks.learn_networks, *of))
         if is_whole is False:
             state.failures["half_networks"] += 1
             return
@@ -149,19 +149,19 @@ class VenueScan:
     async def _beside(self, state: _Minute) -> BesideBooks:
         found = await self._asked_for("tickers", self.venue.tickers(), state)
         tickers: Sequence[Ticker] = () if found is None else found.values
-        pairs, volumes = list[PricedPair](), dict[str, float]()
+        prices, volumes = dict[tuple[str, str], float](), dict[str, float]()
         for one in tickers:
             listing = self._listings.get(one.native_id)
             price = _price(one)
             if listing is not None and price is not None:
-                pairs.append(PricedPair(listing.base, listing.quote, price))
+                prices[listing.base, listing.quote] = price
             if one.volume_24h_quote is not None:
                 volumes[one.native_id] = one.volume_24h_quote
-        return BesideBooks(rates_of(self.exchange, pairs), volumes, self._networks)
+        return BesideBooks(rates_of(self.exchange, prices), volumes, self._networks)
 
     async def _books(self, state: _Minute, beside: BesideBooks) -> None:
         ids = [self._listings[name].listing_id for name in state.planned.all]
-        done = await self._written(state, self._store.sampled_in, state.at, ids)
+        done = await self._tried(state, lambda: self._store.read(samples.sampled_in, state.at, ids))
         names = [
             name
             for name in state.planned.all
@@ -195,7 +195,8 @@ class VenueScan:
         taken = list(fresh.values())
         every_s = {name: state.planned.every_s(name) for name in fresh}
         batch = scan_books.measured(taken, self._listings, beside, every_s, self._last, state.at)
-        if await self._written(state, self._store.write_samples, batch, self._now()) is None:
+        now = self._now()
+        if await self._tried(state, lambda: self._store.write(samples.write, batch, now)) is None:
             return
         written_at = self._now()
         for place, (book, fault) in enumerate(zip(taken, batch.faults, strict=True)):
@@ -256,7 +257,8 @@ class VenueScan:
             notices_at=self._asked.get("notices"),
             answered_at=self._answered_at,
         )
-        await self._written(state, self._store.write_minute, run, report, self._now())
+        now = self._now()
+        await self._tried(state, lambda: self._store.write(scans.write_minute, run, report, now))
         return run
 
     def _is_due(self, what: str, every: timedelta) -> bool:
@@ -281,11 +283,11 @@ class VenueScan:
             return answer
         return None
 
-    async def _written(self, state: _Minute, work: Callable[..., T], *values: Any) -> T | None:
-        """On a thread, so that no database holds up another venue."""
+    async def _tried(self, state: _Minute, begin: Callable[[], Awaitable[T]]) -> T | None:
+        """What a transaction answers; None: it failed, which is counted."""
         try:
             async with self._lock:
-                return await asyncio.to_thread(work, *values)
+                return await begin()
         except TROUBLE as error:
             state.failures["not_written"] += 1
             log.error("not written", exchange=self.exchange, kind=type(error).__name__)

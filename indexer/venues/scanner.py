@@ -25,7 +25,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.db.engine import Database
 from core.db.leadership import TRY_S, Leadership, LeadershipLostError
-from core.market import scans
+from core.market import gaps, identity, onchain, parts, scans
+from core.market.identity import CoinGraph
 from core.market.onchain import CoinFigures
 from core.targets import views
 from core.targets.rules import TargetLimits
@@ -34,7 +35,7 @@ from indexer.venues.bursts import VenueBursts
 from indexer.venues.port import MarketVenue
 from indexer.venues.scan_gaps import GapScan
 from indexer.venues.scan_venue import VenueScan
-from indexer.venues.store import ScannerBursts, ScannerStore
+from indexer.venues.store import ScannerStore
 
 NAME: Final = "scanner"
 BEAT_S: Final = 1.0
@@ -101,13 +102,14 @@ class Scanner:
 
     async def _scan(self) -> None:
         store = ScannerStore(self.database, self.leadership.fence_beside, self._say)
-        await asyncio.to_thread(store.ensure_parts, self.clock())
+        await store.write(parts.ensure_ahead, self.clock())
         venues = await self._made(store)
         held = GapScan()
-        self._wanted = await asyncio.to_thread(self._read_targets)
-        burst_store = ScannerBursts(self.database, self.leadership.fence_beside, self.targets)
+        self._wanted = await store.read(views.active, self.clock(), self.targets)
         bursts_of = [
-            VenueBursts(one, burst_store, self.clock, lambda: self._wanted, self.bursts_at_once)
+            VenueBursts(
+                one, store, self.clock, lambda: self._wanted, self.bursts_at_once, self.targets
+            )
             for one in venues
         ]
         scans_of = [
@@ -115,9 +117,7 @@ class Scanner:
             for one, bursts in zip(venues, bursts_of, strict=True)
         ]
         log.info("scanning", venues=[one.exchange for one in scans_of], epoch=self.leadership.epoch)
-        with self.database.write() as session:
-            self.leadership.fence_beside(session)
-            scans.forget_venues(session, [one.exchange for one in scans_of])
+        await store.write(scans.forget_venues, [one.exchange for one in scans_of])
         works: dict[str, Callable[[], Awaitable[None]]] = {
             one.exchange: partial(self._venue, one) for one in scans_of
         }
@@ -186,15 +186,15 @@ class Scanner:
             await self._rest((at + MINUTE - self.clock()).total_seconds())
 
     async def _gaps(self, store: ScannerStore, held: GapScan) -> None:
-        graph, read_at = await asyncio.to_thread(store.graph), self.clock()
+        graph, read_at = await _graph(store), self.clock()
         while not self._ended.is_set():
             now = self.clock()
             at = now.replace(second=0, microsecond=0) + timedelta(seconds=GAPS_AT_S)
             await self._rest((at if at > now else at + MINUTE).timestamp() - now.timestamp())
             if self.clock() - read_at >= GRAPH_EVERY:
-                graph, read_at = await asyncio.to_thread(store.graph), self.clock()
+                graph, read_at = await _graph(store), self.clock()
             seen = await asyncio.to_thread(held.seen, graph, self.clock())
-            await asyncio.to_thread(store.write_gaps, seen, self.clock())
+            await store.write(gaps.write, *seen, self.clock())
 
     async def _onchain(self, store: ScannerStore, venues: Sequence[MarketVenue]) -> None:
         """The figures of each UTC day at its beginning, and of the day before where they lack."""
@@ -202,9 +202,9 @@ class Scanner:
             begins = self.clock().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
             added = 0
             for at in (begins - DAY, begins):
-                if not await asyncio.to_thread(store.has_onchain, at.date()):
+                if not await store.read(onchain.has_day, at.date()):
                     told = await asyncio.to_thread(self.onchain, venues, at)
-                    added += await asyncio.to_thread(store.write_onchain, told, at.date())
+                    added += await store.write(onchain.write, told, at.date())
             if added:
                 log.info("on-chain figures", rows=added)
             await self._rest(ONCHAIN_EVERY_S)
@@ -221,15 +221,11 @@ class Scanner:
             moment = time.monotonic()
             if moment - wanted_at >= TARGETS_EVERY_S:
                 wanted_at = moment
-                self._wanted = await asyncio.to_thread(self._read_targets)
+                self._wanted = await store.read(views.active, self.clock(), self.targets)
             if moment - parts_at >= PARTS_EVERY_S or not parts_at:
                 parts_at = moment
-                await asyncio.to_thread(store.ensure_parts, self.clock())
+                await store.write(parts.ensure_ahead, self.clock())
             await self._rest(BEAT_S)
-
-    def _read_targets(self) -> frozenset[int]:
-        with self.database.read() as session:
-            return views.active(session, self.clock(), self.targets)
 
     async def _rest(self, seconds: float) -> None:
         """Until then, or the end."""
@@ -238,3 +234,8 @@ class Scanner:
                 await self._ended.wait()
         except TimeoutError:
             return
+
+
+async def _graph(store: ScannerStore) -> CoinGraph:
+    told = await store.read(identity.told)
+    return await asyncio.to_thread(identity.graph_of, told)

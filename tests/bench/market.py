@@ -37,7 +37,7 @@ from sqlalchemy import text
 from core.db.engine import Bounds, Database, driver_of
 from core.db.leadership import Leadership
 from core.db.metadata import import_tables
-from core.market import copying, parts, samples, statistics
+from core.market import copying, parts, queries, samples, statistics
 from core.market.facts import Book, DataSource
 from core.market.queries import KnownListing
 from core.market.tables import MarketSample
@@ -51,7 +51,7 @@ from indexer.venues.scan_venue import BUFFER_ROWS
 from indexer.venues.scanner import Scanner
 from indexer.venues.sim.venue import SimVenue
 from indexer.venues.sim.world import SimWorld, world_of
-from indexer.venues.store import ScannerStore
+from indexer.venues.store import ScannerStore, learn_markets
 from scripts._ports import free_port
 from tests.bench.load import caller, p99_ratio, seconds_of
 from tests.bench.place import KEY, Place, a_database, folder, place, running, url_of, vacuum
@@ -106,18 +106,19 @@ async def books(database: Database, minute: datetime) -> tuple[float, list[sampl
     """Books a second, end to end, and all of them, a batch per venue."""
     with database.write() as session:
         parts.ensure_ahead(session, now_utc())
-    store, of = ScannerStore(database, lambda session: None), world()
-    listings = dict[str, dict[str, KnownListing]]()
+    of, listings = world(), dict[str, dict[str, KnownListing]]()
     for venue in venues_of(of):
         told = (await venue.markets()).values
-        store.learn_markets(venue.exchange, told, DataSource.SIMULATED, now_utc())
-        listings[venue.exchange] = dict(store.listings(venue.exchange))
+        with database.write() as session:
+            learn_markets(session, venue.exchange, told, DataSource.SIMULATED, now_utc())
+            known = queries.known_listings(session, venue.exchange)
+        listings[venue.exchange] = {one.native_id: one for one in known}
     count, began = 0, time.perf_counter()
     batches = list[samples.SampleBatch]()
     for venue in venues_of(of):
         for found in await _answers(venue, sorted(listings[venue.exchange])):
             batch = _measured(found, listings[venue.exchange], minute)
-            count += store.write_samples(batch, now_utc())
+            count += _show(database, batch)
             batches.append(batch)
     return count / (time.perf_counter() - began), batches
 
@@ -145,14 +146,14 @@ def ingest(
     """{stored, shown, bare} in rows a second: medians of alternating rounds, a minute later each. The
     scanner's venues write on threads, as here; the bare COPY has all rows in one statement.
     """
-    store, found = ScannerStore(database, lambda session: None), dict[str, list[float]]()
+    found = dict[str, list[float]]()
     with database.write() as session:
         session.execute(
             text(f"create table bare (like {MarketSample.__tablename__} including all)")
         )
     ways: dict[str, Callable[[datetime], float]] = {
         "stored": lambda at: _together(partial(_append, database), batches, at),
-        "shown": lambda at: _together(lambda one: store.write_samples(one, now_utc()), batches, at),
+        "shown": lambda at: _together(partial(_show, database), batches, at),
         "bare": lambda at: _bare(database, batches, at),
     }
     minutes = (minute + timedelta(minutes=number) for number in itertools.count(1))
@@ -177,6 +178,11 @@ def _together(
 def _append(database: Database, batch: samples.SampleBatch) -> int:
     with database.write() as session:
         return samples.copy_samples(session, batch)
+
+
+def _show(database: Database, batch: samples.SampleBatch) -> int:
+    with database.write() as session:
+        return samples.write(session, batch, now_utc())
 
 
 def _bare(database: Database, batches: Sequence[samples.SampleBatch], minute: datetime) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Final
 
 from api.areas.board.schemas import (
@@ -38,7 +39,6 @@ from api.shared.ledger_download import LEDGER_ROWS, LedgerDownload
 from api.shared.published import chosen_version, publication
 from core.market import board_views, warning_views
 from core.market.ledger import export
-from core.market.rules import wci
 from core.market.rules.warnings import RULES
 from core.market.rules.wci import DEFINITION_SINCE, VERSION
 from core.market.scan_tables import MarketSummary
@@ -179,37 +179,22 @@ def _warning(
     cleared_at: datetime | None,
     token_id: str | None,
 ) -> CrisisWarning:
-    return CrisisWarning(
-        seq=one.seq,
-        type=one.type,
-        severity=one.severity,
+    return CrisisWarning.of(
+        one,
         predictive=one.type in PREDICTIVE,
-        token=one.token,
-        exchange=one.exchange,
         exchange_code=exchange_code(one.exchange),
         token_id=token_id,
         issued_at=instant_text(issued_at),
         cleared_at=instant_text_or_none(cleared_at),
-        evidence=one.evidence,
     )
 
 
 def _entry(row: TimelineRow) -> TimelineEntry:
     is_transfer = row.kind is TimelineKind.TRANSFER
-    return TimelineEntry(
-        at=instant_text(row.at),
-        kind=row.kind.value,
-        exchange=row.exchange,
+    return TimelineEntry.of(
+        row,
         exchange_code=exchange_code(row.exchange),
-        type=row.type,
-        severity=row.severity,
-        evidence=row.evidence,
-        direction=row.direction,
-        chain=row.chain,
         state=transfer_word(row.is_open) if is_transfer else None,
-        symbol=row.symbol,
-        title=row.title,
-        url=row.url,
     )
 
 
@@ -245,17 +230,7 @@ def _report(name: str, reading: Mapping[str, Any], day: date) -> WciReport:
 
 
 def _window(reading: Mapping[str, Any], name: str) -> WciWindow:
-    one = wci.window_of(reading, name)
-    return WciWindow(
-        days=one.days,
-        rate=one.rate,
-        units=one.units,
-        hits=one.hits,
-        by_type=[
-            OutcomeFigure(type=kind.kind, units=kind.units, hits=kind.hits) for kind in one.by_kind
-        ],
-        warnings_issued=one.warnings_issued,
-        precision=one.precision,
-        xflag_credit=one.xflag_credit,
-        xflag_any=one.xflag_any,
-    )
+    """`reading`: as core.market.rules.wci.to_json wrote it."""
+    one = SimpleNamespace(**reading[name])
+    by_type = [OutcomeFigure(type=of.pop("kind"), **of) for of in map(dict, one.by_kind)]
+    return WciWindow.of(one, by_type=by_type)

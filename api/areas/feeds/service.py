@@ -15,6 +15,7 @@ from api.areas.feeds.schemas import (
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.fields import query_instant_of
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
+from api.shared.board_row import simulated
 from api.shared.tiers import require_tier
 from core.errors import InvalidParameterError
 from core.feeds import queries, views
@@ -62,7 +63,7 @@ def data(call: ReadCall, caller: AgentCaller, command: FeedDataQuery) -> Answer[
             rows=[_item(one) for one in shown],
             next_since=None if last is None else f"{last.at_us}-{last.id}",
             has_more=len(found) > command.limit,
-            **({"simulated": True} if views.is_simulated(call.db) else {}),
+            **simulated(views.is_simulated(call.db)),
         )
     )
 

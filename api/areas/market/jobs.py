@@ -35,7 +35,6 @@ from core.market import (
 )
 from core.market.ledger import writer as warnings
 from core.market.ledger.writer import NewWarning, StandingWarning
-from core.market.parts import MarketRetention
 from core.market.rules.insights import MakerUsual
 from core.market.usual import UsualFigures
 from core.targets import views as targets
@@ -188,19 +187,18 @@ def detect(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any
 
 def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     """Whole partitions, samples of what is no active target, and what is kept for days alone."""
-    kept = MarketRetention()
     with place.database.write() as session:
         dropped = parts.drop_past(
             session,
             {
-                parts.SAMPLES: kept.target_days,
-                parts.ROLLUPS: kept.rollup_days,
-                parts.GRADES: kept.rollup_days,
+                parts.SAMPLES: parts.TARGET_DAYS,
+                parts.ROLLUPS: parts.ROLLUP_DAYS,
+                parts.GRADES: parts.ROLLUP_DAYS,
             },
             now,
         )
         of_targets = targets.active(session, now, place.targets)
-        thinned = parts.thin_past(session, kept.sample_days, of_targets, now)
+        thinned = parts.thin_past(session, parts.SAMPLE_DAYS, of_targets, now)
         rows = gaps.prune(session, now) + scans.prune_runs(session, now, RUNS_DAYS)
         rows += shadow.prune(session, now)
     return {"partitions": dropped + thinned, "rows": rows, "bursts": _bursts(place, now)}
@@ -208,11 +206,11 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 def _bursts(place: JobPlace, now: datetime) -> int:
     """Captures that are past, a batch a transaction, as long as samples are kept."""
-    kept, dropped = MarketRetention(), 0
+    days, dropped = (parts.SAMPLE_DAYS, parts.TARGET_DAYS), 0
     for _ in range(MOST_BATCHES):
         with place.database.write() as session:
             of_targets = targets.active(session, now, place.targets)
-            gone = bursts.prune(session, of_targets, kept.sample_days, kept.target_days, now, BATCH)
+            gone = bursts.prune(session, of_targets, *days, now, BATCH)
         dropped += gone
         if gone < BATCH:
             break

@@ -170,7 +170,11 @@ def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:
     seconds = research_views.burst_seconds(call.db, newest)
     return Microbursts(
         captures=[
-            Microburst.of(one, samples=one.count, seconds=_seconds(seconds.get(one.id)))
+            Microburst.of(
+                one,
+                samples=one.count,
+                seconds=_seconds(seconds.get(one.id)),
+            )
             for one in found
         ],
         quota_per_day=pair.target.microburst_hf_captures,

@@ -25,6 +25,7 @@ from api.areas.shadow.schemas import (
 )
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
+from api.shared.board_row import simulated
 from core.errors import InvalidParameterError
 from core.market import shadow_views as views
 from core.market.rules import quartermaster, shadow
@@ -32,7 +33,7 @@ from core.market.rules.insights import DETECTOR_OF, InsightKind
 from core.market.rules.shadow import STAKE_USD_E6, Dimension
 from core.market.shadow_tables import MarketInsight, ShadowBook, ShadowVenue
 from core.money import UsdcE6, usdc_text
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 LOGISTICS_DAYS = 30
 
@@ -76,22 +77,17 @@ def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermas
             capital_usd=_usd(sum(one.usd_e6 for one in rows)),
             unplaced_usd=None if book is None else _usd(book.unplaced_usd_e6),
             venues=[
-                PaperBand.of(
-                    one,
-                    usd=_usd(one.usd_e6),
-                    status=None if one.status is None else one.status.value,
-                    concentrated=one.is_concentrated,
-                )
+                PaperBand.of(one, usd=_usd(one.usd_e6), concentrated=one.is_concentrated)
                 for one in found
             ],
             concentrated=[one.exchange for one in found if one.is_concentrated],
             planned=[
-                PlannedMove(
+                PlannedMove.of(
+                    one,
                     from_exchange=one.from_at,
                     to_exchange=one.to_at,
                     usd=_usd(one.usd_e6),
                     fee_usd=_usd(one.fee_usd_e6),
-                    takes_s=one.takes_s,
                 )
                 for one in quartermaster.moves(held)
             ],
@@ -106,11 +102,8 @@ def bands(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Quartermas
                 for one in rows
                 if one.rate_at is not None
             ],
-            logistics=PaperLogistics(
-                moves=moved.moves,
-                moved_usd=_usd(moved.usd_e6),
-                fees_usd=_usd(moved.fees_usd_e6),
-                takes_s=moved.takes_s,
+            logistics=PaperLogistics.of(
+                moved, moved_usd=_usd(moved.usd_e6), fees_usd=_usd(moved.fees_usd_e6)
             ),
             **_stamp(book),
         )
@@ -175,27 +168,18 @@ def _result(one: ShadowVenue) -> PaperVenueResult:
 
 
 def _card(one: MarketInsight) -> Insight:
-    kind = InsightKind(one.kind)
-    fields: Any = {
-        "id": one.id,
-        "detector": DETECTOR_OF[kind],
-        "kind": kind.value,
-        "exchange": one.exchange,
-        "token": one.token,
-        "day": one.day.isoformat(),
-        "headline": one.headline,
-        "evidence": one.evidence,
-        "at": instant_text(one.at),
-        "updated_at": instant_text(one.updated_at),
-    }
-    return Insight(**fields, **({"simulated": True} if one.is_simulated else {}))
+    return Insight.of(
+        one,
+        detector=DETECTOR_OF[InsightKind(one.kind)],
+        day=one.day.isoformat(),
+        **simulated(one.is_simulated),
+    )
 
 
 def _stamp(book: ShadowBook | None) -> dict[str, Any]:
-    at = None if book is None else book.computed_at
-    is_simulated = book is not None and book.is_simulated
-    simulated = {"simulated": True} if is_simulated else {}
-    return {"computed_at": instant_text_or_none(at)} | simulated
+    if book is None:
+        return {"computed_at": None}
+    return {"computed_at": instant_text(book.computed_at)} | simulated(book.is_simulated)
 
 
 def _share(part: int, of: int) -> float | None:

@@ -1,6 +1,7 @@
 """Reads of figures over all exchanges (docs/board.md#statistics)."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from api.areas.stats.schemas import (
@@ -24,13 +25,12 @@ from api.areas.stats.schemas import (
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
-from api.shared.board_row import as_letter, exchange_code, simulated
+from api.shared.board_row import exchange_code, simulated
 from api.shared.tiers import require_tier
 from core.market import board_views, gaps
 from core.market.rules.grade import GRADE_VERSION
 from core.market.rules.wci import VERSION
 from core.market.scan_tables import MarketGap, MarketVenueState
-from core.market.tables import MarketAssetState
 from core.subscriptions.rules import Tier
 from core.times import instant_text
 
@@ -57,7 +57,7 @@ def watchlist(call: ReadCall, caller: Nobody, command: WatchlistQuery) -> Answer
     found = board_views.watched(call.db, command.percent, MOST_WATCHED)
     return Answer(
         CriticalWatchlist(
-            tokens=[_watched(one) for one in found.assets],
+            tokens=[WatchedToken.of(one, **simulated(one.is_simulated)) for one in found.assets],
             percent=command.percent,
             graded=found.graded,
             unknown=found.unknown,
@@ -88,16 +88,10 @@ def arbitrage_pro(
         ArbSpread.of(
             one,
             legs=[
-                ArbLegBody(
-                    buy_exchange=leg["buy_at"],
-                    sell_exchange=leg["sell_at"],
-                    base=leg["base"],
-                    buy_usd=leg["buy_usd"],
-                    sell_usd=leg["sell_usd"],
-                    profit_usd=leg["profit_usd"],
-                    transfer=leg["gate"],
+                ArbLegBody.of(
+                    leg, buy_exchange=leg.buy_at, sell_exchange=leg.sell_at, transfer=leg.gate
                 )
-                for leg in one.legs
+                for leg in (SimpleNamespace(**found) for found in one.legs)
             ],
             actionable=one.is_actionable,
         )
@@ -118,17 +112,5 @@ def _coverage(one: MarketVenueState) -> VenueCoverage:
     )
 
 
-def _watched(one: MarketAssetState) -> WatchedToken:
-    return WatchedToken.of(
-        one,
-        grade=as_letter(one.grade),
-        grade_worst=as_letter(one.grade_worst),
-        exchanges=list(one.exchanges),
-        **simulated(one.is_simulated),
-    )
-
-
 def _gap(one: MarketGap) -> ArbGap:
-    return ArbGap.of(
-        one, transfer=one.transferable, chains=list(one.chains), actionable=one.is_actionable
-    )
+    return ArbGap.of(one, transfer=one.transferable, actionable=one.is_actionable)

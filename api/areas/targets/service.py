@@ -14,7 +14,6 @@ from api.areas.targets.schemas import (
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.refusals import call_items
-from api.shared.board_row import simulated
 from api.shared.cases import require_unlocked
 from api.shared.pairs import listing_of
 from api.shared.tiers import require_tier
@@ -25,7 +24,7 @@ from core.subscriptions.rules import Tier
 from core.targets import queries, views
 from core.targets.limits import target_limits
 from core.targets.rules import TargetState
-from core.targets.views import ShownTarget, TargetScan
+from core.targets.views import ShownTarget
 
 WHAT, CAPTURES = "A priority target", "microburst_hf_captures above 0"
 
@@ -53,7 +52,7 @@ def add(call: WriteCall, caller: AgentCaller, command: AddTarget) -> Answer[Adde
             microburst_hf_captures=captures,
             message=_message(listing, symbol, is_active),
             next_steps=_next_steps(call, listing.exchange, symbol),
-            **simulated(listing.is_simulated),
+            **_simulated(listing.is_simulated),
         )
     )
 
@@ -114,17 +113,14 @@ def own(call: Call, caller: AgentCaller, command: NoInput) -> Answer[TargetList]
 
 
 def _entry(one: ShownTarget) -> TargetEntry:
+    outlook = "clear" if one.outlook is None else one.outlook.value
     return TargetEntry.of(
         one,
         symbol=Symbol(one.base, one.quote).in_body,
         captures_used_today=one.captures_used,
-        scan=None if one.scan is None else _scanned(one.scan),
-        **simulated(one.is_simulated),
+        scan=None if one.scanned is None else TargetScanned.of(one.scanned, outlook=outlook),
+        **_simulated(one.is_simulated),
     )
-
-
-def _scanned(scan: TargetScan) -> TargetScanned:
-    return TargetScanned.of(scan, outlook="clear" if scan.outlook is None else scan.outlook.value)
 
 
 def _message(listing: ExchangeListing, symbol: Symbol, is_active: bool) -> str:
@@ -143,3 +139,7 @@ def _next_steps(call: Call, exchange: str, symbol: Symbol) -> list[dict[str, Any
         "targets.list",
     )
     return call_items(steps, {}, call.deps.catalogue)
+
+
+def _simulated(is_simulated: bool) -> dict[str, Any]:
+    return {"simulated": True} if is_simulated else {}

@@ -31,7 +31,6 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from api.shared.board_row import (
     BoardRow,
-    as_letter,
     exchange_code,
     is_stale,
     open_warning,
@@ -44,10 +43,10 @@ from core.market import board_views, gaps, research_views
 from core.market.rules.grade import WEIGHTS
 from core.market.rules.identity import shown_address
 from core.market.rules.research import middle_slip
-from core.market.rules.series import HOURS, SeriesFigures, hours_of, series_of
+from core.market.rules.series import HOURS, hours_of, series_of
 from core.market.scan_tables import MarketGap
 from core.market.tables import MarketAssetState, MarketListingState, MarketNetwork
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 MOST_VENUES: Final = 50
 MOST_NETWORKS: Final = 300
@@ -92,7 +91,7 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
         TokenDetail(
             listing=listing,
             grade=_grade(state),
-            book=_book(state),
+            book=TokenBook.of(state),
             asset=None if asset is None else _asset(asset),
             venues=beside,
             networks=[_network(one) for one in networks],
@@ -111,20 +110,11 @@ def price(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenPri
     if state.sampled_at is not None:
         age_s = max(int((call.now - state.sampled_at).total_seconds()), 0)
     return Answer(
-        TokenPrice(
-            token_id=state.token_id,
-            token=state.token,
-            exchange=state.exchange,
-            symbol=state.symbol,
+        TokenPrice.of(
+            state,
             price=state.mid,
-            price_usd=state.price_usd,
-            usd_per_quote=state.usd_per_quote,
-            fx_source=state.fx_source,
-            spread_bps=state.spread_bps,
-            sampled_at=instant_text_or_none(state.sampled_at),
             age_s=age_s,
             stale=is_stale(state.sampled_at, state.every_s, call.now),
-            source=state.source,
             **simulated(state.is_simulated),
         )
     )
@@ -163,7 +153,7 @@ def price_stats(
             ),
             volume_24h_usd=_mean(priced, "volume_24h_usd"),
             quote=state.symbol.partition("/")[2],
-            series=[_point(one) for one in series_of(rows, hours)] if command.series else None,
+            series=_series(rows, hours) if command.series else None,
             source=state.source,
             **coarser,
             **simulated(state.is_simulated),
@@ -199,60 +189,26 @@ def _mean(rows: Sequence[Any], name: str) -> float | None:
     return fmean(known) if known else None
 
 
-def _point(row: SeriesFigures) -> SeriesPoint:
-    return SeriesPoint(
-        at=instant_text(row.at),
-        open=row.open,
-        high=row.high,
-        low=row.low,
-        close=row.close,
-        spread_bps=row.spread_p50_bps,
-        depth_1_usd=row.depth_1_usd,
-        depth_2_usd=row.depth_2_usd,
-        volume_24h_usd=row.volume_24h_usd,
-        coverage=row.coverage,
-    )
+def _series(rows: Sequence[Any], hours: int) -> list[SeriesPoint]:
+    return [SeriesPoint.of(one, spread_bps=one.spread_p50_bps) for one in series_of(rows, hours)]
 
 
 def _grade(state: MarketListingState) -> TokenGrade:
-    depth, spread, slippage, volume, uptime = WEIGHTS
-    return TokenGrade(
-        letter=as_letter(state.grade),
-        score=state.score,
+    names = tuple(GradeParts.model_fields)
+    parts = {name: getattr(state, f"part_{name}") for name in names}
+    return TokenGrade.of(
+        state,
+        letter=state.grade,
         provisional=state.is_provisional,
-        parts=GradeParts(
-            depth=state.part_depth,
-            spread=state.part_spread,
-            slippage=state.part_slippage,
-            volume=state.part_volume,
-            uptime=state.part_uptime,
-        ),
-        weights=GradeWeights(
-            depth=depth, spread=spread, slippage=slippage, volume=volume, uptime=uptime
-        ),
-        gates=list(state.gates),
-        gpa_7d=state.gpa_7d,
-        graded_at=instant_text_or_none(state.graded_at),
+        parts=GradeParts(**parts),
+        weights=GradeWeights(**dict(zip(names, WEIGHTS, strict=True))),
         version=state.grade_version,
     )
 
 
-def _book(state: MarketListingState) -> TokenBook:
-    return TokenBook(
-        **{name: getattr(state, name) for name in TokenBook.model_fields},
-    )
-
-
 def _asset(asset: MarketAssetState) -> TokenAsset:
-    return TokenAsset(
-        token=asset.token,
-        grade=as_letter(asset.grade),
-        grade_worst=as_letter(asset.grade_worst),
-        gpa_7d=asset.gpa_7d,
-        graded_venues=asset.graded_venues,
-        identity=asset.identity,
-        transfer=asset.transfer,
-        exchanges=list(asset.exchanges),
+    return TokenAsset.of(
+        asset,
         contracts=[
             ShownContract(**one | {"address": shown_address(one["chain"], one["address"])})
             for one in asset.contracts
@@ -272,30 +228,16 @@ def _asset(asset: MarketAssetState) -> TokenAsset:
 
 
 def _network(one: MarketNetwork) -> TokenNetwork:
-    return TokenNetwork(
-        exchange=one.exchange,
+    return TokenNetwork.of(
+        one,
         exchange_code=exchange_code(one.exchange),
         ticker=one.native_base,
-        chain=one.chain,
         deposit=transfer_word(one.can_deposit),
-        deposit_since=instant_text(one.deposit_since),
         withdraw=transfer_word(one.can_withdraw),
-        withdraw_since=instant_text(one.withdraw_since),
         contract=None if one.contract is None else shown_address(one.chain, one.contract),
         native=one.is_native,
-        withdraw_fee=one.withdraw_fee,
-        seen_at=instant_text(one.seen_at),
     )
 
 
 def _gap(one: MarketGap) -> TokenGap:
-    return TokenGap(
-        buy_exchange=one.buy_exchange,
-        sell_exchange=one.sell_exchange,
-        gross_bps=one.gross_bps,
-        net_1k_bps=one.net_1k_bps,
-        transfer=one.transferable,
-        actionable=one.is_actionable,
-        suspect=one.suspect,
-        observed_at=instant_text(one.observed_at),
-    )
+    return TokenGap.of(one, transfer=one.transferable, actionable=one.is_actionable)

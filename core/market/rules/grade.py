@@ -11,7 +11,7 @@ Laws
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -60,63 +60,13 @@ LEAST_VOLUME_USD: Final = 50_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class GradeInputs:
-    """Medians over the trailing 24 hours.
+class GradeColumns:
+    """Medians over the trailing 24 hours, of many listings; NaN: unknown.
 
-    depth_usd: the smaller of bid and ask depth within 2 %. slip_10k_bps: of the worse side; None:
+    depth_usd: the smaller of bid and ask depth within 2 %. slip_10k_bps: of the worse side; NaN:
     the book ended before. uptime: valid two-sided samples / expected ones. hours: from the first
     sample to the window's end, at most 24. coverage: samples of any kind / expected ones.
     """
-
-    depth_usd: float
-    spread_bps: float
-    slip_10k_bps: float | None
-    volume_24h_usd: float | None
-    volume_30d_mean_usd: float | None
-    uptime: float
-    hours: float
-    coverage: float
-    is_truncated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GradeScore:
-    """`letter`: of this window alone, gates applied; what is shown goes through `step_many`. `parts`:
-    of depth, spread, slippage, volume and uptime, 0 to 1; None: unknown, left out of the score.
-    """
-
-    score: float
-    letter: Letter
-    parts: tuple[float | None, ...]
-    gates: tuple[GradeGate, ...]
-    is_provisional: bool
-
-
-def grade(inputs: GradeInputs) -> GradeScore | None:
-    """None: fewer than 6 hours or less than half of the samples."""
-    found = grade_many(
-        GradeColumns(
-            **{
-                one.name: np.array([value], dtype=None if isinstance(value, bool) else np.float64)
-                for one in fields(inputs)
-                for value in (getattr(inputs, one.name),)
-            }
-        )
-    )
-    if found.letter[0] < 0:
-        return None
-    return GradeScore(
-        score=float(found.score[0]),
-        letter=LETTERS[found.letter[0]],
-        parts=tuple(None if math.isnan(part) else part for part in found.parts[0].tolist()),
-        gates=found.gates_at(0),
-        is_provisional=bool(found.is_provisional[0]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class GradeColumns:
-    """GradeInputs of many listings; NaN is None."""
 
     depth_usd: Floats
     spread_bps: Floats
@@ -131,8 +81,10 @@ class GradeColumns:
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """GradeScore of many listings. score NaN and letter -1: no grade. parts: (listing, the five in
-    the order of GradeScore). gates: (listing, GATES), whether each is shut.
+    """Of many listings. letter: of this window alone, gates applied; what is shown goes through
+    `step_many`. score NaN and letter -1: no grade, of fewer than 6 hours or less than half of the
+    samples. parts: (listing, depth, spread, slippage, volume and uptime), 0 to 1 each; NaN: unknown,
+    left out of the score. gates: (listing, GATES), whether each is shut.
     """
 
     score: Floats

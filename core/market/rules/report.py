@@ -14,11 +14,11 @@ from enum import StrEnum
 from typing import Final
 
 from core.market.facts import NetworkStatus
-from core.market.rules.grade import WEIGHTS, GradeInputs, GradeScore, Letter
+from core.market.rules.grade import WEIGHTS, Letter
 from core.market.rules.identity import NATIVE, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.report_texts import TEXTS, ReportLanguage
-from core.market.rules.research import PairKpi, PairPercentiles
+from core.market.rules.research import PairPercentiles
 from core.market.rules.risk import RiskCalibration, RiskFactor, RiskReading
 from core.market.rules.warnings import ForeignOutcome, WarningSeverity, WarningType
 
@@ -32,16 +32,31 @@ class ReportVersion(StrEnum):
     V2 = "v2"
 
 
-@dataclass(frozen=True, slots=True)
-class AssetGrade:
-    """Of an asset over its venues (docs/market.md#gpa-and-watchlist). All None: none is graded.
-    `venues`: graded ones.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairGrade:
+    """What a letter was made of (docs/market.md#the-grade). `score`, `is_provisional` None: too little
+    was seen for one. `parts`: in the order of WEIGHTS; None: left out.
     """
 
-    grade: Letter | None
-    worst: Letter | None
-    gpa_7d: float | None
-    venues: int
+    score: float | None
+    is_provisional: bool | None
+    parts: tuple[float | None, ...]
+    spread_bps: float
+    depth_usd: float
+    slip_10k_bps: float | None
+    volume_24h_usd: float | None
+    uptime: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """Two hours from `at` on: the last price, and medians."""
+
+    at: datetime
+    close: float
+    spread_bps: float
+    depth_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +83,9 @@ class ComparableOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
-    """All that either version prints; None: unknown. `kpis`, `percentiles` (by figure: spread, depth,
-    slip, volume) and `comparable` are of version 2. `_count`: with those that are not given; None:
-    all are.
+    """All that either version prints; None: unknown. `gpa_7d`: of the asset. `history`, `percentiles`
+    (by figure: spread, depth, slip, volume) and `comparable` are of version 2. `_count`: with those
+    that are not given; None: all are.
     """
 
     exchange: str
@@ -81,14 +96,13 @@ class ReportFacts:
     verdict: IdentityVerdict
     groups: tuple[IdentityGroup, ...]
     letter: Letter | None
-    inputs: GradeInputs | None
-    score: GradeScore | None
-    asset: AssetGrade
+    grade: PairGrade | None
+    gpa_7d: float | None
     networks: tuple[NetworkStatus, ...]
     warnings: tuple[WarningRow, ...]
     risk: RiskReading
     calibration: RiskCalibration
-    kpis: tuple[PairKpi, ...] = ()
+    history: tuple[HistoryPoint, ...] = ()
     percentiles: Mapping[str, PairPercentiles] | None = None
     comparable: tuple[ComparableOutcome, ...] = ()
     warnings_count: int | None = None
@@ -208,36 +222,33 @@ def _identity(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
 
 
 def _grade(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
-    score, inputs = facts.score, facts.inputs
+    grade = facts.grade
     rows = [
         (words["letter"], facts.letter or words["unknown"]),
-        (words["score"], _fixed(None if score is None else score.score, 2, words)),
-        (words["provisional"], _flag(None if score is None else score.is_provisional, words)),
-        (words["gpa"], _fixed(facts.asset.gpa_7d, 2, words)),
+        (words["score"], _fixed(None if grade is None else grade.score, 2, words)),
+        (words["provisional"], _flag(None if grade is None else grade.is_provisional, words)),
+        (words["gpa"], _fixed(facts.gpa_7d, 2, words)),
     ]
-    if inputs is not None:
+    if grade is not None:
         rows += [
-            (words["spread"], _fixed(inputs.spread_bps, 2, words)),
-            (words["depth"], _number(inputs.depth_usd, words)),
-            (words["slip"], _fixed(inputs.slip_10k_bps, 2, words)),
-            (words["volume"], _number(inputs.volume_24h_usd, words)),
-            (words["uptime"], _percent(inputs.uptime, words)),
-            (words["coverage"], _percent(inputs.coverage, words)),
+            (words["spread"], _fixed(grade.spread_bps, 2, words)),
+            (words["depth"], _number(grade.depth_usd, words)),
+            (words["slip"], _fixed(grade.slip_10k_bps, 2, words)),
+            (words["volume"], _number(grade.volume_24h_usd, words)),
+            (words["uptime"], _percent(grade.uptime, words)),
+            (words["coverage"], _percent(grade.coverage, words)),
         ]
-    return ReportSection(
-        "grade", words["grade"], (ReportTable((), tuple(rows)), *_parts(score, words))
-    )
+    parts = () if grade is None or grade.score is None else (_parts(grade, words),)
+    return ReportSection("grade", words["grade"], (ReportTable((), tuple(rows)), *parts))
 
 
-def _parts(score: GradeScore | None, words: Mapping[str, str]) -> tuple[ReportTable, ...]:
-    if score is None:
-        return ()
+def _parts(grade: PairGrade, words: Mapping[str, str]) -> ReportTable:
     names = ("part_depth", "part_spread", "part_slip", "part_volume", "part_uptime")
     rows = tuple(
         (words[name], _fixed(part, 4, words), f"{weight:.2f}")
-        for name, part, weight in zip(names, score.parts, WEIGHTS, strict=True)
+        for name, part, weight in zip(names, grade.parts, WEIGHTS, strict=True)
     )
-    return (ReportTable((words["component"], words["part"], words["weight"]), rows),)
+    return ReportTable((words["component"], words["part"], words["weight"]), rows)
 
 
 def _transfer(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
@@ -301,11 +312,11 @@ def _risk(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
 
 
 def _history(facts: ReportFacts, words: Mapping[str, str]) -> ReportSection:
-    times = [datetime.fromtimestamp(kpi.begins_us / 1e6, UTC) for kpi in facts.kpis]
+    times = [one.at for one in facts.history]
     lines: tuple[tuple[str, list[float | None]], ...] = (
-        (f"{words['history_price']}, {_quote(facts)}", [kpi.close for kpi in facts.kpis]),
-        (words["history_spread"], [kpi.spread_p50_bps for kpi in facts.kpis]),
-        (words["history_depth"], [kpi.depth_2_usd for kpi in facts.kpis]),
+        (f"{words['history_price']}, {_quote(facts)}", [one.close for one in facts.history]),
+        (words["history_spread"], [one.spread_bps for one in facts.history]),
+        (words["history_depth"], [one.depth_usd for one in facts.history]),
     )
     charts = tuple(_chart(title, times, values, words) for title, values in lines)
     rows = tuple((chart.title, chart.lowest, chart.highest, chart.newest) for chart in charts)

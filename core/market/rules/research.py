@@ -29,34 +29,6 @@ _BPS: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class PairKpi:
-    """Two hours of a listing; None: not known in any of its samples.
-
-    rv: the root of the sum of squared log returns from sample to sample. *_open: the share of known
-    samples. coverage: samples / expected ones.
-    """
-
-    begins_us: int
-    n: int
-    open: float
-    high: float
-    low: float
-    close: float
-    spread_p5_bps: float
-    spread_p50_bps: float
-    spread_p95_bps: float
-    depth_1_usd: float | None
-    depth_2_usd: float | None
-    slip_1k_bps: float | None
-    slip_10k_bps: float | None
-    volume_24h_usd: float | None
-    rv: float
-    deposit_open: float | None
-    withdraw_open: float | None
-    coverage: float
-
-
-@dataclass(frozen=True, slots=True)
 class PeerValues:
     """Values of `n` pairs, or some of them at even distances; infinite: the book ends before."""
 

@@ -280,15 +280,3 @@ def to_json(readings: Sequence[WciReading]) -> dict[str, Any]:
 def has_rate(figures: Mapping[str, Any]) -> bool:
     """Whether the headline is known: that of the definition that is in force."""
     return VERSION in figures and figures[VERSION]["headline"]["units"] > 0
-
-
-def window_of(reading: Mapping[str, Any], name: str) -> WciFigure:
-    """Of one definition; `name`: headline or second. Errors: KeyError, TypeError for what `to_json`
-    did not write.
-    """
-    written = dict(reading[name])
-    kinds = tuple(
-        KindFigure(OutcomeKind(one["kind"]), one["units"], one["hits"])
-        for one in written.pop("by_kind")
-    )
-    return WciFigure(by_kind=kinds, **written)

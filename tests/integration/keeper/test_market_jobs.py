@@ -61,13 +61,16 @@ def warnings(place: JobPlace, now: datetime) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("run", "where", "name"),
+    ("run", "where", "name", "shown"),
     [
-        (coins, identity, "identify"),
-        (coins, identity, "_asset_row"),
-        (warnings, identity, "identify"),
-        (warnings, watch, "_foreign"),
-        (warnings, rules, "signs"),
+        (coins, identity, "identify", MarketAssetState.contracts),
+        (coins, identity, "_asset_row", MarketAssetState.contracts),
+        (warnings, identity, "identify", MarketWarningStanding.token),
+        (warnings, watch, "_foreign", MarketWarningStanding.token),
+        (warnings, rules, "signs", MarketWarningStanding.token),
+        (jobs.grade, grade, "grade_many", None),
+        (jobs.publish, wci, "b3", None),
+        (lambda place, now: jobs.detect(place, now, MarketHeld()), insights, "drains", None),
     ],
 )
 def test_the_market__is_computed_outside_of_transactions(
@@ -76,6 +79,7 @@ def test_the_market__is_computed_outside_of_transactions(
     run: Callable[[JobPlace, datetime], Any],
     where: Any,
     name: str,
+    shown: Any,
 ) -> None:
     now = list_and_close(database)
     called = slow_down(monkeypatch, where, name)
@@ -85,34 +89,10 @@ def test_the_market__is_computed_outside_of_transactions(
     finally:
         hurried.close()
     assert called == [name]
-    shown = MarketAssetState.contracts if run is coins else MarketWarningStanding.token
+    if shown is None:
+        return
     with database.read() as session:
         assert len([one for one in session.scalars(select(shown)) if one]) == len(BASES)
-
-
-@pytest.mark.parametrize(
-    ("run", "where", "name"),
-    [
-        (jobs.grade, grade, "grade_many"),
-        (jobs.publish, wci, "b3"),
-        (lambda place, now: jobs.detect(place, now, MarketHeld()), insights, "drains"),
-    ],
-)
-def test_figures_of_the_market__are_computed_outside_of_transactions(
-    database: Database,
-    monkeypatch: pytest.MonkeyPatch,
-    run: Callable[[JobPlace, datetime], Any],
-    where: Any,
-    name: str,
-) -> None:
-    now = list_and_close(database)
-    called = slow_down(monkeypatch, where, name)
-    hurried = impatient(database)
-    try:
-        run(place_of(hurried), now)
-    finally:
-        hurried.close()
-    assert called == [name]
 
 
 def test_warnings__are_written_part_by_part(

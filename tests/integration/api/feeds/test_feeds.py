@@ -238,11 +238,6 @@ def test_a_strange_since__is_refused_by_its_field(reader: Subscriber, since: str
     assert refused.json()["detail"].startswith("since: ")
 
 
-@pytest.mark.parametrize("limit", [0, 501, "x"])
-def test_a_strange_limit__is_400(reader: Subscriber, limit: object) -> None:
-    assert reader.get("/feeds/data/transfers", limit=limit).status_code == 400
-
-
 def test_a_state__comes_again_when_it_changed(reader: Subscriber, deps: Deps, clock: Clock) -> None:
     with deps.database.write() as session:
         add_state(session, clock.now)

@@ -209,34 +209,6 @@ def test_q_and_exchange__choose_rows__and_wildcards_are_letters(
     assert (ids(board), board["total"]) == (found, None)
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("limit=0", "limit"),
-        ("limit=1001", "limit"),
-        ("limit=ten", "limit"),
-        ("offset=-1", "offset"),
-        ("offset=100001", "offset"),
-        ("q=", "q"),
-        ("q=" + "A" * 42, "q"),
-        ("q=" + "%25" * 200, "q"),
-        ("q=BTC%00", "q"),
-        ("exchange=Binance", "exchange"),
-        ("exchange=nowhere", "exchange"),
-        ("sort=price", "sort"),
-    ],
-)
-def test_what_is_out_of_bounds__is_refused_by_name(
-    market: MarketIds, client: TestClient, query: str, field: str
-) -> None:
-    answer = client.get(f"/board?{query}")
-    assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (400, field)
-
-
-def test_the_highest_limit__is_taken(market: MarketIds, read: ReadJson) -> None:
-    assert read("/board?limit=1000&offset=10000")["rows"] == []
-
-
 def test_an_answer_that_is_unchanged__is_not_sent_again(
     market: MarketIds, client: TestClient, clock: Clock
 ) -> None:
@@ -292,16 +264,6 @@ def test_each_answer_of_rows__is_what_its_model_would_be_sent_as(
         assert body["rows"]
         assert kind.model_validate(body).model_dump(mode="json", exclude_unset=True) == body
         assert set(body["rows"][0]) == set(BoardRow.model_fields)
-
-
-def test_a_row_that_another_process_wrote__is_read_again(
-    market: MarketIds, read: ReadJson, database: Database, clock: Clock
-) -> None:
-    before = row(read, "upbit_btc_krw")
-    with database.write() as session:
-        session.get_one(MarketListingState, market.listings["upbit_btc_krw"]).mid = 1.0
-    clock.pass_(seconds=5)
-    assert (before["price"], row(read, "upbit_btc_krw")["price"]) == (126_000_000, 1)
 
 
 def test_a_warning_that_was_issued_since__is_shown_beside_a_row_that_was_kept(

@@ -79,30 +79,6 @@ def test_the_target_of_another__is_none_of_yours(target: MarketIds, client: Test
     assert reason(answer) == (403, "target_required")
 
 
-def test_a_pair_that_nobody_lists__is_not_found(
-    target: MarketIds, client: TestClient, headers: dict[str, str]
-) -> None:
-    answer = client.get("/agent/research/binance/NOSUCH_USDT", headers=headers)
-    assert reason(answer) == (404, "not_found")
-
-
-@pytest.mark.parametrize(
-    ("path", "field"),
-    [
-        (f"{PATH}?days=x", "days"),
-        ("/agent/research/binance/BTC-USDT", "symbol"),
-        ("/agent/research/Binance/BTC_USDT", "exchange"),
-        ("/research/pair?exchange=binance&symbol=BTC_USDT", "symbol"),
-        ("/research/pair?exchange=binance", "symbol"),
-    ],
-)
-def test_what_is_out_of_bounds__is_refused_by_name(
-    target: MarketIds, client: TestClient, headers: dict[str, str], path: str, field: str
-) -> None:
-    answer = client.get(path, headers=headers)
-    assert (answer.status_code, answer.json()["detail"].partition(":")[0]) == (400, field)
-
-
 def test_days__are_21_unless_told(target: MarketIds, research: Research, now: datetime) -> None:
     body = research()
     assert (body["meta"]["days"], len(body["kpi_2h"])) == (21, 21 * 12)
@@ -110,22 +86,17 @@ def test_days__are_21_unless_told(target: MarketIds, research: Research, now: da
     assert body["simulated"] is True
 
 
-def test_ninety_days__are_1080_buckets_in_the_order_of_time(
-    target: MarketIds, research: Research
-) -> None:
-    buckets = research(f"{PATH}?days=90")["kpi_2h"]
-    times = [one["at"] for one in buckets]
-    assert (len(buckets), times) == (1_080, sorted(times))
-    assert (buckets[0]["spread_p50_bps"], buckets[0]["deposit_open_share"]) == (4, 1)
-    assert buckets[0]["withdraw_open_share"] is None
-
-
-def test_the_answer__is_what_its_model_would_be_sent_as(
+def test_ninety_days__are_1080_buckets_in_the_order_of_time__as_their_model_is_sent(
     target: MarketIds, research: Research
 ) -> None:
     body = research(f"{PATH}?days=90")
     assert ResearchPair.model_validate(body).model_dump(mode="json", exclude_unset=True) == body
-    assert set(body["kpi_2h"][0]) == set(KpiBucket.model_fields)
+    buckets = body["kpi_2h"]
+    assert set(buckets[0]) == set(KpiBucket.model_fields)
+    times = [one["at"] for one in buckets]
+    assert (len(buckets), times) == (1_080, sorted(times))
+    assert (buckets[0]["spread_p50_bps"], buckets[0]["deposit_open_share"]) == (4, 1)
+    assert buckets[0]["withdraw_open_share"] is None
 
 
 def test_both_routes__answer_alike(target: MarketIds, research: Research) -> None:

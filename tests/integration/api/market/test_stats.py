@@ -9,7 +9,6 @@ from core.market import statistics
 from core.market.facts import MarketStatus
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
-from tests.each import each
 from tests.integration.api.conftest import KEY, connect, reason
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import ListedPair, MarketIds, add_pairs, add_venues
@@ -64,11 +63,6 @@ def test_tokens_without_a_grade__are_counted_and_not_listed(
     assert [one["token"] for one in body["tokens"]] == ["BBB"]
 
 
-@each("percent", ["0", "51", "x"])
-def test_a_percentage_out_of_bounds__is_refused(client: TestClient, percent: str) -> None:
-    assert client.get(f"/stats/critical_watchlist?percent={percent}").status_code == 400
-
-
 def test_gaps__come_by_what_they_earn(market: MarketIds, read: ReadJson) -> None:
     gaps = read("/stats/arbitrage_snapshot")["gaps"]
 
@@ -80,11 +74,6 @@ def test_gaps__come_by_what_they_earn(market: MarketIds, read: ReadJson) -> None
     assert (gaps[0]["transfer"], gaps[0]["actionable"]) == ("open", True)
     only = read("/stats/arbitrage_snapshot?actionable=1")["gaps"]
     assert [one["buy_exchange"] for one in only] == ["binance"]
-
-
-@each("limit", ["0", "201"])
-def test_as_many_gaps_as_nobody_may_ask_for__are_refused(client: TestClient, limit: str) -> None:
-    assert client.get(f"/stats/arbitrage_snapshot?limit={limit}").status_code == 400
 
 
 def test_the_reel__pages_through_changes_newest_first(market: MarketIds, read: ReadJson) -> None:

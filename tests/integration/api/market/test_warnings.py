@@ -119,13 +119,7 @@ def test_pages__are_the_list(market: MarketIds, read: ReadJson, all_: str) -> No
     assert found == whole
 
 
-@each(
-    "query",
-    [
-        *("type=rain", "severity=high", "exchange=x", "limit=201", "token=A B", "cursor=AAAA"),
-        *("stats_day=2026-11-20", "stats_day=now", "stats_version=2", "stats_version=0"),
-    ],
-)
+@each("query", ["severity=high", "cursor=AAAA", "stats_day=2026-11-20", "stats_version=2"])
 def test_what_is_no_filter__is_refused_by_name(
     market: MarketIds, client: TestClient, query: str
 ) -> None:
@@ -249,13 +243,9 @@ def test_pages_of_a_timeline__lose_none_of_one_instant(
 def test_a_timeline_of_a_token_that_nobody_lists__is_not_found(
     market: MarketIds, client: TestClient, clock: Clock
 ) -> None:
+    assert client.get(TIMELINE).status_code == 400
     answer = client.get(f"{TIMELINE}?token=NOSUCH")
     assert (answer.status_code, answer.json()["detail"]) == (
         404,
         "No exchange lists NOSUCH; search for it by the beginning of its ticker.",
     )
-
-
-@pytest.mark.parametrize("query", ["", "token=", "token=%25", "token=BTC&exchange=x"])
-def test_a_timeline__needs_a_ticker(market: MarketIds, client: TestClient, query: str) -> None:
-    assert client.get(f"{TIMELINE}?{query}").status_code == 400

@@ -12,11 +12,27 @@ from core.feeds import views as feeds
 from core.feeds.rules import FeedKey
 from core.market import insights, parts, queries, samples, shadow_views, usual
 from core.market.facts import DataSource
+from core.market.queries import KnownListing
 from core.market.rules.insights import MakerUsual
 from core.market.tables import MarketInsight, MarketTransferEvent
 from tests.integration.core.market.conftest import NOON, batch, market
 
 MINUTE = timedelta(minutes=1)
+
+
+def closing(
+    of: KnownListing, native_base: str, at: datetime, *, was_open: bool | None = True
+) -> MarketTransferEvent:
+    return MarketTransferEvent(
+        exchange="mexc",
+        native_base=native_base,
+        chain="eip155:1",
+        asset_id=of.asset_id,
+        direction="withdraw",
+        was_open=was_open,
+        is_open=False,
+        at=at,
+    )
 
 
 class Venue:
@@ -47,18 +63,7 @@ class Venue:
     def close(self, first: int, count: int, at: datetime, *, was_open: bool | None = True) -> None:
         with self.database.write() as session:
             for one in self.known[first : first + count]:
-                session.add(
-                    MarketTransferEvent(
-                        exchange="mexc",
-                        native_base=one.base,
-                        chain="eip155:1",
-                        asset_id=one.asset_id,
-                        direction="withdraw",
-                        was_open=was_open,
-                        is_open=False,
-                        at=at,
-                    )
-                )
+                session.add(closing(one, one.base, at, was_open=was_open))
                 session.execute(
                     text("""
 insert into network_status (exchange, native_base, chain, asset_id, can_deposit, can_withdraw, is_native,
@@ -89,11 +94,6 @@ def venue(database: Database) -> Venue:
     return found
 
 
-def test_nothing_that_happened__makes_no_card(venue: Venue) -> None:
-    assert venue.step(NOON).cards == 0
-    assert venue.cards() == []
-
-
 def test_nine_drained_coins__are_nine_cards_and_the_tenth_makes_one_of_them(venue: Venue) -> None:
     venue.close(0, 9, NOON)
     assert venue.step(NOON + MINUTE).cards == 9
@@ -113,18 +113,7 @@ def test_a_coin_under_ten_names__is_one_coin(venue: Venue) -> None:
     one = venue.known[0]
     with venue.database.write() as session:
         for n in range(12):
-            session.add(
-                MarketTransferEvent(
-                    exchange="mexc",
-                    native_base=f"{one.base}{n}",
-                    chain="eip155:1",
-                    asset_id=one.asset_id,
-                    direction="deposit",
-                    was_open=True,
-                    is_open=False,
-                    at=NOON,
-                )
-            )
+            session.add(closing(one, f"{one.base}{n}", NOON))
     assert venue.step(NOON + MINUTE).cards == 1
     assert venue.cards() == [("venue_drain", "T00", False)]
 
@@ -164,22 +153,24 @@ def test_a_card_of_a_coin__is_suppressed_all_day_once_its_venue_has_one(venue: V
     assert venue.cards() == [("venue_risk", None, False), ("venue_drain", "T10", True)]
 
 
+@pytest.mark.parametrize(
+    ("count", "was_open", "later"),
+    [(0, True, MINUTE), (10, None, MINUTE), (1, True, timedelta(days=1))],
+)
+def test_what_did_not_close_or_did_a_day_ago__makes_no_card(
+    venue: Venue, count: int, was_open: bool | None, later: timedelta
+) -> None:
+    venue.close(0, count, NOON, was_open=was_open)
+    venue.look(NOON + later)
+    assert venue.step(NOON + later).cards == 0
+    assert venue.cards() == []
+
+
 def test_a_book_of_more_than_an_hour_ago__drains_nothing(venue: Venue) -> None:
     venue.close(0, 1, NOON)
     assert venue.step(NOON + timedelta(hours=1)).cards == 0
     venue.look(NOON + timedelta(hours=1))
     assert venue.step(NOON + timedelta(hours=1)).cards == 1
-
-
-def test_what_was_unknown_before__did_not_close(venue: Venue) -> None:
-    venue.close(0, 10, NOON, was_open=None)
-    assert venue.step(NOON + MINUTE).cards == 0
-
-
-def test_a_closing_of_a_day_ago__counts_no_more(venue: Venue) -> None:
-    venue.close(0, 1, NOON)
-    venue.look(NOON + timedelta(days=1))
-    assert venue.step(NOON + timedelta(days=1)).cards == 0
 
 
 def test_half_an_hour_of_thin_and_wide_books__is_a_card_each(venue: Venue) -> None:

@@ -1,6 +1,8 @@
 """What ETH costs, over the exchanges that say so."""
 
 from datetime import timedelta
+from math import inf, nan
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -10,6 +12,7 @@ from core.market import queries
 from core.market.facts import DataSource, MarketStatus
 from core.market.price_views import EthMedian, eth_usd_median
 from core.market.tables import MarketListingState
+from tests.each import each
 from tests.integration.core.market.conftest import NOON, market
 
 LATE = NOON - timedelta(minutes=4)
@@ -64,47 +67,35 @@ def test_four_exchanges__give_the_middle_of_the_middle_two(two: Database) -> Non
     assert found.price_e6 == 3_005_250_000
 
 
-def test_two_exchanges__are_no_price(two: Database) -> None:
-    assert price(two) is None
+THIRD = {"exchange": "gate", "price": 3_020.0}
 
 
-@pytest.mark.parametrize(("age_s", "venues"), [(300, 3), (301, None), (-60, 3), (-61, None)])
-def test_a_look__counts_for_five_minutes(two: Database, age_s: int, venues: int | None) -> None:
-    seen(two, "gate", 3_020.0, age=timedelta(seconds=age_s))
-    found = price(two)
-    assert (found.venues if found else None) == venues
-
-
-@pytest.mark.parametrize("bad", [None, float("nan"), float("inf"), 0.0, -3_000.0, 1e9])
-def test_what_is_no_price__is_left_out(two: Database, bad: float | None) -> None:
-    seen(two, "gate", bad)
-    assert price(two) is None
-
-
-@pytest.mark.parametrize("status", [MarketStatus.HALTED, MarketStatus.DELISTED])
-def test_a_pair_that_does_not_trade__is_left_out(two: Database, status: MarketStatus) -> None:
-    seen(two, "gate", 3_020.0, status=status)
-    assert price(two) is None
-
-
-def test_a_pair_of_which_no_status_is_known__counts(two: Database) -> None:
-    seen(two, "gate", 3_020.0, status=None)
-    assert price(two) is not None
-
-
-def test_two_pairs_of_one_exchange__are_one_venue(two: Database) -> None:
-    seen(two, "kraken", 3_020.0)
-    assert price(two) is None
-
-
-def test_another_quote__is_no_dollar(two: Database) -> None:
-    seen(two, "upbit", 3_020.0, quote="KRW")
-    assert price(two) is None
-
-
-def test_simulated_prices__never_stand_beside_live_ones(two: Database) -> None:
-    seen(two, "gate", 3_020.0, source=DataSource.SIMULATED)
-    assert price(two) is None
+@each(
+    ("third", "counts"),
+    [
+        ({"age": timedelta(minutes=5)}, True),
+        ({"age": timedelta(minutes=5, seconds=1)}, False),
+        ({"age": -timedelta(minutes=1)}, True),
+        ({"age": -timedelta(minutes=1, seconds=1)}, False),
+        *(({"price": bad}, False) for bad in (None, nan, inf, 0.0, -3_000.0, 1e9)),
+        ({"status": MarketStatus.HALTED}, False),
+        ({"status": MarketStatus.DELISTED}, False),
+        ({"status": None}, True),
+        ({"exchange": "kraken"}, False),  # which has one in dollars
+        ({"exchange": "upbit", "quote": "KRW"}, False),
+        ({"source": DataSource.SIMULATED}, False),
+    ],
+)
+def test_a_third_exchange__makes_two_a_price_if_it_counts(
+    two: Database, third: dict[str, Any], counts: bool
+) -> None:
+    seen(two, **THIRD | third)
+    try:
+        assert (price(two) is not None) is counts
+    finally:
+        with two.write() as session:
+            gone = MarketListingState.exchange.in_(("gate", "upbit"))
+            session.execute(update(MarketListingState).where(gone).values(sampled_at=None))
 
 
 def test_simulated_prices_alone__say_so(database: Database) -> None:

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError
 
-from core.db.engine import Database
-from core.market import copying, grading, parts, rollups, samples
+from core.db.engine import Database, WriteSession
+from core.market import grading, parts, rollups, samples
 from core.market.rules.book import LEAST_NUMBER, MOST_NUMBER
 from core.market.tables import (
     MarketAssetState,
@@ -56,7 +56,7 @@ def test_texts_of_several_lengths__nulls_and_faults_of_one_batch__arrive_as_they
     found.measures.slip_buy_10k_bps[1] = np.nan
     told = replace(found, fx_sources=["upbit:USDT/KRW", None], faults=[None, "no_dollar_rate"])
     with database.write() as session:
-        samples.write(session, told, NOON)
+        assert samples.write(session, told, NOON) == 2
     with database.read() as session:
         rows = session.scalars(select(MarketSample).order_by(MarketSample.listing_id)).all()
         states = [session.get_one(MarketListingState, one) for one in listed.ids]
@@ -70,11 +70,16 @@ def test_texts_of_several_lengths__nulls_and_faults_of_one_batch__arrive_as_they
     ]
 
 
-def test_minute__written_twice__is_refused(database: Database, listed: Listed) -> None:
+def test_minute__written_twice_or_with_no_figure__is_refused(
+    database: Database, listed: Listed
+) -> None:
     with database.write() as session:
         samples.write(session, batch(listed.ids, NOON), NOON)
     with pytest.raises(IntegrityError), database.write() as session:
         samples.write(session, batch(listed.ids, NOON), NOON)
+    infinite = replace(batch(listed.ids, NOON), volumes_usd=np.array([np.inf, 1.0]))
+    with pytest.raises(ValueError, match="infinite"), database.write() as session:
+        samples.write(session, infinite, NOON)
 
 
 def test_takeover__asks_what_the_minute_has(database: Database, listed: Listed) -> None:
@@ -84,11 +89,6 @@ def test_takeover__asks_what_the_minute_has(database: Database, listed: Listed) 
         assert samples.sampled_in(session, NOON, listed.ids) == {listed.ids[0]}
         assert samples.sampled_in(session, NOON, listed.ids[1:]) == frozenset()
         assert samples.sampled_in(session, NOON + timedelta(minutes=1), listed.ids) == frozenset()
-
-
-def test_infinite_number__is_no_column() -> None:
-    with pytest.raises(ValueError, match="infinite"):
-        copying.floats(np.array([np.inf]))
 
 
 def test_two_hours__of_ten_samples_a_minute_apart__are_rolled_up(
@@ -140,22 +140,6 @@ def test_a_book_that_ends_before_ten_thousand_dollars__is_dearer_than_any_figure
     assert (row.n, row.slip_1k_bps, row.slip_10k_bps) == (10, 12.5, shown)
 
 
-def test_faults_and_books_of_one_batch__are_shown_each_as_it_is(
-    database: Database, listed: Listed
-) -> None:
-    later = NOON + timedelta(minutes=1)
-    mixed = replace(batch(listed.ids, later), faults=["crossed", None])
-    with database.write() as session:
-        samples.write(session, batch(listed.ids, NOON), NOON)
-        assert samples.write(session, mixed, later) == 2
-    with database.read() as session:
-        one, other = (session.get_one(MarketListingState, id_) for id_ in listed.ids)
-    assert (one.fault, one.fault_at, one.sampled_at) == ("crossed", later, NOON)
-    assert (other.fault, other.fault_at, other.sampled_at) == (None, None, later)
-    assert (other.can_deposit, other.can_withdraw, other.fx_source) == (True, None, "par")
-    assert other.venue_at == later
-
-
 def test_an_older_minute__is_kept_and_not_shown(database: Database, listed: Listed) -> None:
     earlier = NOON - timedelta(minutes=1)
     with database.write() as session:
@@ -165,14 +149,22 @@ def test_an_older_minute__is_kept_and_not_shown(database: Database, listed: List
         assert session.get_one(MarketListingState, listed.ids[0]).sampled_at == NOON
 
 
+HOUR = NOON + timedelta(hours=7)
+
+
+def add_looks(session: WriteSession, listed: Listed) -> None:
+    """At the first listing, each minute of the seven hours until HOUR."""
+    for minute in range(420):
+        at = NOON + timedelta(minutes=minute)
+        samples.copy_samples(session, batch(listed.ids[:1], at))
+
+
 def test_hour__with_seven_hours_of_samples__is_graded_once_and_provisional(
     database: Database, listed: Listed
 ) -> None:
-    hour = NOON + timedelta(hours=7)
+    hour = HOUR
     with database.write() as session:
-        for minute in range(0, 420, 1):
-            at = NOON + timedelta(minutes=minute)
-            samples.copy_samples(session, batch(listed.ids[:1], at))
+        add_looks(session, listed)
         assert grading.grade_hour(session, hour, hour) == 2
         assert grading.grade_hour(session, hour, hour) == 0
     with database.read() as session:
@@ -203,11 +195,9 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
     database: Database, listed: Listed
 ) -> None:
     """It kept its exchanges, its transfers and the letter of its last exchange for good."""
-    hour = NOON + timedelta(hours=7)
+    hour = HOUR
     with database.write() as session:
-        for minute in range(420):
-            at = NOON + timedelta(minutes=minute)
-            samples.copy_samples(session, batch(listed.ids[:1], at))
+        add_looks(session, listed)
         grading.grade_hour(session, hour, hour)
         show_coins(session, hour)
     with database.read() as session:
@@ -235,12 +225,10 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
 def test_the_best_letter_of_a_day__stands_beside_the_newest(
     database: Database, listed: Listed, hours_ago: int, best: str
 ) -> None:
-    hour = NOON + timedelta(hours=7)
+    hour = HOUR
     with database.write() as session:
         parts.ensure(session, parts.GRADES, hour - timedelta(days=2), hour)
-        for minute in range(420):
-            at = NOON + timedelta(minutes=minute)
-            samples.copy_samples(session, batch(listed.ids[:1], at))
+        add_looks(session, listed)
         session.add(
             MarketGrade(
                 listing_id=listed.ids[0],

@@ -80,7 +80,7 @@ class Fund:
         self.sample(self.buy, at, buy)
         self.sample(self.sell, at, sell)
 
-    def close_withdrawals(self, at: datetime) -> None:
+    def withdrawals(self, at: datetime, *, was_open: bool | None, is_open: bool) -> None:
         with self.database.write() as session:
             session.add(
                 MarketTransferEvent(
@@ -89,8 +89,8 @@ class Fund:
                     chain=CHAIN,
                     asset_id=self.asset_id,
                     direction="withdraw",
-                    was_open=True,
-                    is_open=False,
+                    was_open=was_open,
+                    is_open=is_open,
                     at=at,
                 )
             )
@@ -158,7 +158,7 @@ def test_withdrawals_that_close_meanwhile__have_the_coins_sold_where_they_were_b
     fund.episode(NOON)
     fund.both(NOON + MINUTE)
     fund.run(NOON + RIPE)
-    fund.close_withdrawals(NOON + 10 * MINUTE)
+    fund.withdrawals(NOON + 10 * MINUTE, was_open=True, is_open=False)
     fund.both(NOON + 17 * MINUTE, buy=99.0)
     fund.run(NOON + DUE)
     trade = fund.trade()
@@ -201,25 +201,23 @@ def test_a_price_that_nobody_believes__makes_no_result_and_holds_nothing_up(
     assert (fund.venue("kucoin").voided, fund.venue("kucoin").settled) == (1, 1)
 
 
-def test_an_episode_without_a_sample__is_skipped(fund: Fund) -> None:
-    fund.episode(NOON)
-    assert fund.run(NOON + RIPE).skipped == 1
-    assert (fund.trade().state, fund.trade().reason) == ("skipped", "no_sample")
-
-
-def test_an_unknown_fee__enters_nothing(fund: Fund) -> None:
-    fund.episode(NOON, withdraw_fee=None)
-    fund.both(NOON + MINUTE)
-    fund.run(NOON + RIPE)
-    assert fund.trade().reason == "fee_unknown"
-
-
-def test_an_unknown_fee_of_a_taker__enters_nothing_and_is_counted(fund: Fund) -> None:
-    fund.episode(NOON, sell_fee_bps=None)
-    fund.both(NOON + MINUTE)
+@pytest.mark.parametrize(
+    ("fees", "is_sampled", "reason"),
+    [
+        ({}, False, "no_sample"),
+        ({"withdraw_fee": None}, True, "fee_unknown"),
+        ({"sell_fee_bps": None}, True, "taker_fee_unknown"),
+    ],
+)
+def test_what_is_not_known_of_an_episode__enters_nothing_and_is_counted(
+    fund: Fund, fees: dict[str, Any], is_sampled: bool, reason: str
+) -> None:
+    fund.episode(NOON, **fees)
+    if is_sampled:
+        fund.both(NOON + MINUTE)
     assert fund.run(NOON + RIPE).skipped == 1
     trade = fund.trade()
-    assert (trade.state, trade.reason, trade.coins) == ("skipped", "taker_fee_unknown", None)
+    assert (trade.state, trade.reason, trade.coins) == ("skipped", reason, None)
     assert fund.venue("kucoin").skipped == 1
     assert fund.venue("kucoin").usd_e6 == 10_000_000_000
 
@@ -280,19 +278,7 @@ def test_a_fingerprint__has_the_letters_of_when_the_gap_began(fund: Fund) -> Non
 def test_what_became_known_again__did_not_reopen(
     fund: Fund, was_open: bool | None, cause: str
 ) -> None:
-    with fund.database.write() as session:
-        session.add(
-            MarketTransferEvent(
-                exchange="kucoin",
-                native_base="ABC",
-                chain=CHAIN,
-                asset_id=fund.asset_id,
-                direction="withdraw",
-                was_open=was_open,
-                is_open=True,
-                at=NOON - MINUTE,
-            )
-        )
+    fund.withdrawals(NOON - MINUTE, was_open=was_open, is_open=True)
     fund.episode(NOON)
     fund.both(NOON + MINUTE)
     fund.run(NOON + RIPE)

@@ -18,7 +18,8 @@ from indexer.venues import scan_venue
 from indexer.venues.port import Parsed, VenueError, VenueErrorReason
 from indexer.venues.scan_venue import VenueScan
 from indexer.venues.sim.cast import EXCHANGES
-from indexer.venues.store import ScannerStore
+from indexer.venues.store import ScannerStore, learn_markets
+from tests.each import each
 from tests.integration.core.market.conftest import NOON, market
 
 BASES = ("BTC", "ETH", "SOL", "XRP", "ADA")
@@ -155,40 +156,31 @@ def test_venue__that_answers_with_html__is_down_and_says_why(
     assert health(database, "kucoin") == (VenueHealth.DOWN, "not_understood")
 
 
-def test_venue__that_sends_half_its_markets__is_degraded_and_loses_none(
-    database: Database, store: ScannerStore
+@each(
+    ("left", "state", "gone"),
+    [(2, ("degraded", "half_markets"), []), (4, ("ok", None), ["ADA"])],
+)
+def test_venue__that_lists_less__has_that_delisted__but_not_what_half_an_answer_lacks(
+    database: Database,
+    store: ScannerStore,
+    left: int,
+    state: tuple[str, str | None],
+    gone: list[str],
 ) -> None:
     hands = Hands()
     venue = StandIn("kucoin", hands.now)
     scan = scan_of(venue, store)
     asyncio.run(scan.minute(NOON))
-    venue.bases = BASES[:2]
-    hands.at = NOON + timedelta(minutes=11)
-
-    asyncio.run(scan.minute(hands.at))
-
-    assert health(database, "kucoin") == ("degraded", "half_markets")
-    with database.read() as session:
-        gone = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
-        assert session.scalars(gone).all() == []
-
-
-def test_venue__that_lists_one_pair_less__has_it_delisted(
-    database: Database, store: ScannerStore
-) -> None:
-    hands = Hands()
-    venue = StandIn("kucoin", hands.now)
-    scan = scan_of(venue, store)
-    asyncio.run(scan.minute(NOON))
-    venue.bases = BASES[:4]
+    venue.bases = BASES[:left]
     hands.at = NOON + timedelta(minutes=11)
 
     run = asyncio.run(scan.minute(hands.at))
 
-    assert run.planned == 4
+    assert run.planned == 5 - len(gone)
+    assert health(database, "kucoin") == state
     with database.read() as session:
-        gone = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
-        assert session.scalars(gone).all() == ["ADA"]
+        ended = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
+        assert session.scalars(ended).all() == gone
 
 
 def test_venue__an_hour_off_its_clock__is_degraded_and_not_measured(
@@ -227,7 +219,7 @@ def test_venue__that_renames_a_ticker__has_the_old_pair_ended_and_the_new_one_sc
     renamed = [market("kucoin", base) for base in BASES[:4]]
     renamed.append(market("kucoin", "ADAX", native_id="ADAUSDT"))
     hands.at = NOON + timedelta(minutes=11)
-    store.learn_markets("kucoin", renamed, DataSource.SIMULATED, hands.at)
+    asyncio.run(store.write(learn_markets, "kucoin", renamed, DataSource.SIMULATED, hands.at))
 
     with database.read() as session:
         found = session.execute(

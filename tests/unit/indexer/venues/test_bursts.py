@@ -5,13 +5,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import psycopg
 import pytest
 
+from core.market import bursts as kept
 from core.market.bursts import UsualMinute, packed, unpacked
 from core.market.facts import Book
 from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
+from core.targets.rules import TargetLimits
 from indexer.venues import bursts
 from indexer.venues.bursts import BurstLook, VenueBursts
 from indexer.venues.port import VenueError, VenueErrorReason
@@ -32,21 +35,18 @@ class KeptBursts:
     breaks: bool = False
     begun_at: Mapping[int, datetime] = field(default_factory=dict)
 
-    def usual(self, exchange: str, now: datetime) -> Mapping[int, UsualMinute]:
-        return dict.fromkeys(range(self.ids), USUAL)
+    async def read(self, work: object, *_: object) -> Mapping[int, object]:
+        return dict.fromkeys(range(self.ids), USUAL) if work is kept.usual else self.begun_at
 
-    def begun(self, exchange: str, since: datetime) -> Mapping[int, datetime]:
-        return self.begun_at
-
-    def take_capture(self, listing_id: int, now: datetime) -> int:
-        self.counted.append(listing_id)
-        self.left -= 1
-        return int(self.left >= 0)
-
-    def write(self, listing_id: int, summary: BurstSummary, samples: Sequence[BurstSample]) -> None:
+    async def write(self, work: object, listing_id: int, *values: Any) -> int:
+        if work is bursts.take_capture:
+            self.counted.append(listing_id)
+            self.left -= 1
+            return int(self.left >= 0)
         if self.breaks:
             raise psycopg.OperationalError
-        self.written[listing_id] = (summary, samples)
+        self.written[listing_id] = values[0], values[1]
+        return 0
 
 
 class BurstyVenue:
@@ -121,7 +121,7 @@ def captures(
     now: Callable[[], datetime] = lambda: NOON,
 ) -> VenueBursts:
     """After so many beats of a second; without: after the captures that the looks began."""
-    made = VenueBursts(venue, store, now, lambda: targets, at_once)  # type: ignore[arg-type]  # what a capture calls of a venue
+    made = VenueBursts(venue, store, now, lambda: targets, at_once, TargetLimits(1, 1))  # type: ignore[arg-type]  # what a capture calls of both
 
     async def run() -> None:
         ended = asyncio.Event()
@@ -130,8 +130,8 @@ def captures(
         for one in looks:
             made.look(one)
         await asyncio.sleep(20 if beats is None else beats)
-        if beats is None and made._tasks:
-            await asyncio.wait(set(made._tasks))
+        if beats is None and made._running:
+            await asyncio.wait(set(made._running))
         ended.set()
         await running
 
@@ -214,14 +214,14 @@ def test_a_venue_that_fails_altogether__ends_the_capture_alone() -> None:
 
     assert venue.polled == ["M1"] * bursts.MOST_FAILURES
     assert store.written == {}
-    assert made._running == 0
+    assert not made._running
 
 
 def test_a_database_that_fails__ends_the_capture_alone() -> None:
     store = KeptBursts(breaks=True)
     made = captures(BurstyVenue(), store, [look(spread=WIDE)])
     assert store.written == {}
-    assert made._running == 0
+    assert not made._running
 
 
 def test_a_flood_of_triggers__is_bounded() -> None:
@@ -234,36 +234,28 @@ def test_a_flood_of_triggers__is_bounded() -> None:
     assert len(made._wished) == bursts.MOST_WISHES - bursts.STARTS_A_MINUTE
 
 
-def test_captures_at_once__are_bounded() -> None:
-    venue = BurstyVenue()
-    wide = [look(n, spread=WIDE) for n in range(6)]
-    captures(venue, KeptBursts(), wide, targets=frozenset(range(6)), at_once=2, beats=20)
-    assert len(venue.watched) == 2
-
-
-def test_targets__come_before_others() -> None:
-    venue = BurstyVenue()
-    captures(
-        venue,
-        KeptBursts(),
-        [look(n, spread=WIDE) for n in (5, 6, 1, 2, 3, 4)],
-        targets=frozenset({1, 2, 3, 4}),
-        beats=20,
-    )
-    assert venue.watched == ["M1", "M2", "M3", "M4"]
-
-
-def test_others__are_captured_one_at_a_time_and_not_counted() -> None:
-    venue, store = BurstyVenue(), KeptBursts()
-    captures(venue, store, [look(n, spread=WIDE) for n in (5, 6, 7)], beats=20)
-    assert (venue.watched, store.counted) == (["M5"], [])
-
-
-def test_a_target_without_a_capture_left__is_one_of_the_others() -> None:
-    venue, store = BurstyVenue(), KeptBursts(left=0)
-    wide = [look(n, spread=WIDE) for n in (1, 2)]
-    captures(venue, store, wide, targets=frozenset({1, 2}), beats=20)
-    assert (venue.watched, store.counted) == (["M1"], [1, 2])
+@each(
+    ("wide", "targets", "left", "at_once", "watched", "counted"),
+    [
+        (range(6), range(6), 100, 2, [0, 1], [0, 1]),  # so many at once
+        ((5, 6, 1, 2, 3, 4), (1, 2, 3, 4), 100, 4, [1, 2, 3, 4], [1, 2, 3, 4]),  # targets first
+        ((5, 6, 7), (1,), 100, 4, [5], []),  # of others one at a time, which is not counted
+        ((1, 2), (1, 2), 0, 4, [1], [1, 2]),  # a target without a capture left is one of the others
+        ((1,), (1,), 100, 0, [], []),  # no room
+    ],
+)
+def test_room__is_first_for_targets_that_have_captures_left(
+    wide: Sequence[int],
+    targets: Sequence[int],
+    left: int,
+    at_once: int,
+    watched: list[int],
+    counted: list[int],
+) -> None:
+    venue, store = BurstyVenue(), KeptBursts(left=left)
+    looks = [look(n, spread=WIDE) for n in wide]
+    captures(venue, store, looks, targets=frozenset(targets), at_once=at_once, beats=20)
+    assert (venue.watched, store.counted) == ([f"M{n}" for n in watched], counted)
 
 
 def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
@@ -273,12 +265,6 @@ def test_a_pair__rests_for_ten_minutes_also_after_a_restart() -> None:
         venue, store, [look(1, spread=WIDE)], beats=20, now=lambda: NOON + timedelta(seconds=1)
     )
     assert venue.watched == ["M1"]
-
-
-def test_no_room__is_no_capture() -> None:
-    venue = BurstyVenue()
-    captures(venue, KeptBursts(), [look(spread=WIDE)], at_once=0, beats=20)
-    assert venue.watched == []
 
 
 @each("bids", [(), ((101.0, 5.0),), ((99.0, float("nan")),)])

@@ -2,13 +2,12 @@
 VenueError; never an unexpected exception, and never a value that was not said.
 """
 
-import asyncio
 import json
 import math
 import time
 from collections.abc import Awaitable
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -22,9 +21,8 @@ from tests.market_books import judge
 from tests.unit.indexer.venues.native.global_payloads import BINANCE, KUCOIN, OKX, kucoin_of, okx_of
 from tests.unit.indexer.venues.native.long_tail_payloads import BITGET, GATE, bitget_of
 from tests.unit.indexer.venues.native.payloads import AAAQ, PAYLOADS, venue_of
-from tests.unit.indexer.venues.native.wire import MS, NOW
+from tests.unit.indexer.venues.native.wire import MS, NOW, asked
 
-T = TypeVar("T")
 HTML = VenueAnswer(200, "<html><body>Just a moment...</body></html>", {"Content-Type": "text/html"})
 MARKETS = {
     "binance": "/api/v3/exchangeInfo",
@@ -40,13 +38,6 @@ MARKETS = {
     "coinbase": "/api/v3/brokerage/market/products",
     "kraken": "/0/public/AssetPairs",
 }
-
-
-def asked(call: Awaitable[T]) -> T:
-    async def run() -> T:
-        return await call
-
-    return asyncio.run(run())
 
 
 def refusal(call: Awaitable[object]) -> VenueErrorReason:
@@ -109,65 +100,51 @@ def test_a_ticker_that_ccxt_gives_another_name__keeps_the_venues_own() -> None:
     assert asked(venue.book("DEGENUSDT", 20)).native_id == "DEGENUSDT"
 
 
-def test_a_ticker_that_cannot_stand_in_a_path__is_a_fault_beside_the_others() -> None:
+@each(
+    ("ticker", "about"),
+    [("$B/'", "$B/'-USDT"), ("A" * 1_000, "A" * 80)],
+    ids=lambda case: case[0][:9],
+)
+def test_a_ticker_that_cannot_stand_in_a_path__is_a_fault_beside_the_others(
+    ticker: str, about: str
+) -> None:
     rows = json.loads(json.dumps(KUCOIN["/api/v2/symbols"]))
-    rows["data"][1] |= {"symbol": "$B/'-USDT", "baseCurrency": "$B/'"}
+    rows["data"][1] |= {"symbol": f"{ticker}-USDT", "baseCurrency": ticker}
     found = asked(venue_of("kucoin", **{"/api/v2/symbols": rows}).markets())
 
     assert [one.base for one in found.values] == ["AAAQ", "CCCQ"]
-    assert [(one.what, one.about) for one in found.faults] == [("unusable_ticker", "$B/'-USDT")]
-
-
-def test_a_ticker_of_a_thousand_signs__is_a_fault_and_is_shortened() -> None:
-    rows = json.loads(json.dumps(KUCOIN["/api/v2/symbols"]))
-    rows["data"][1] |= {"symbol": "A" * 1_000 + "-USDT", "baseCurrency": "A" * 1_000}
-    found = asked(venue_of("kucoin", **{"/api/v2/symbols": rows}).markets())
-
-    assert [one.base for one in found.values] == ["AAAQ", "CCCQ"]
-    assert len(found.faults[0].about) <= 80
+    assert [one.about for one in found.faults] == [about]
 
 
 def test_a_clock_an_hour_off__is_kept_as_the_venue_said_it_and_judged_later() -> None:
-    book = asked(okx_book([GOOD_BID], [GOOD_ASK], MS + 3_600_000).book(AAAQ["okx"], 20))
+    book, stale = (
+        asked(okx_book([GOOD_BID], [GOOD_ASK], at_ms).book(AAAQ["okx"], 20))
+        for at_ms in (MS + 3_600_000, MS - 200_000)
+    )
 
     assert book.at == NOW + timedelta(hours=1)
     assert judge_time(book, None) is TimeFault.CLOCK_SKEW
-
-
-def test_a_stale_book__is_kept_as_the_venue_said_it_and_judged_later() -> None:
-    book = asked(okx_book([GOOD_BID], [GOOD_ASK], MS - 200_000).book(AAAQ["okx"], 20))
-
-    assert judge_time(book, None) is TimeFault.STALE
+    assert judge_time(stale, None) is TimeFault.STALE
 
 
 def test_a_time_of_the_year_1970__is_no_time() -> None:
     assert asked(okx_book([GOOD_BID], [GOOD_ASK], 7).book(AAAQ["okx"], 20)).at is None
 
 
-def test_a_price_that_is_nan__is_judged_as_no_price() -> None:
-    book = asked(okx_book([["NaN", "2", "0", "1"]], [GOOD_ASK]).book(AAAQ["okx"], 20))
-
-    assert judge(book) is BookFault.NOT_A_SIZE
-
-
-def test_a_negative_size__is_judged_as_no_size() -> None:
-    book = asked(okx_book([["100", "-2", "0", "1"]], [GOOD_ASK]).book(AAAQ["okx"], 20))
-
-    assert judge(book) is BookFault.NOT_A_SIZE
-
-
-def test_a_crossed_book__is_judged_as_crossed() -> None:
-    book = asked(okx_book([["101", "2", "0", "1"]], [GOOD_ASK]).book(AAAQ["okx"], 20))
-
-    assert judge(book) is BookFault.CROSSED
-
-
-def test_an_empty_book__is_judged_as_empty() -> None:
-    assert judge(asked(okx_book([], []).book(AAAQ["okx"], 20))) is BookFault.EMPTY
-
-
-def test_a_one_sided_book__is_judged_as_one_sided() -> None:
-    assert judge(asked(okx_book([GOOD_BID], []).book(AAAQ["okx"], 20))) is BookFault.ONE_SIDED
+@each(
+    ("bids", "asks", "fault"),
+    [
+        ([["NaN", "2", "0", "1"]], [GOOD_ASK], BookFault.NOT_A_SIZE),
+        ([["100", "-2", "0", "1"]], [GOOD_ASK], BookFault.NOT_A_SIZE),
+        ([["101", "2", "0", "1"]], [GOOD_ASK], BookFault.CROSSED),
+        ([], [], BookFault.EMPTY),
+        ([GOOD_BID], [], BookFault.ONE_SIDED),
+    ],
+)
+def test_a_book_that_is_none__is_kept_as_the_venue_said_it_and_judged_later(
+    bids: list[list[str]], asks: list[list[str]], fault: BookFault
+) -> None:
+    assert judge(asked(okx_book(bids, asks).book(AAAQ["okx"], 20))) is fault
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from indexer.venues.port import Parsed, VenueError
 from indexer.venues.reach import within_reach
 from tests.each import each
 from tests.unit.indexer.venues.native.payloads import PAYLOADS, venue_of
-from tests.unit.indexer.venues.test_hostile import asked
+from tests.unit.indexer.venues.native.wire import asked
 
 TICKERS = {
     "binance": ("/api/v3/ticker/24hr", ()),

@@ -1,41 +1,35 @@
 """Gaps between books at hand: one pair stands for a coin at its exchange."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.market.facts import Book, NetworkStatus
+from core.market.facts import Book
 from core.market.gaps import SeenGap
 from core.market.identity import CoinGraph, ListedCoin
 from core.market.queries import KnownListing
 from core.market.rules.identity import Coin, identify
 from indexer.venues.scan_gaps import GapScan
+from tests.unit.core.market.rules.coins import ETH, address, says
 
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
-CONTRACT = "0x" + "ab" * 20
 USDT, USDC, FAR = 1, 2, 3  # two quotes of one coin at kucoin, and gate's
 
 
-def graph(largest: int = USDT) -> CoinGraph:
-    coins = {Coin("kucoin", "AAA"): largest, Coin("gate", "AAA"): FAR}
+def graph_of(places: Mapping[str, tuple[int, str, float | None]]) -> CoinGraph:
+    """AAA at these exchanges: its largest pair, its contract and its fee."""
+    coins = {Coin(exchange, "AAA"): of for exchange, of in places.items()}
     statuses = {
-        coin: (
-            NetworkStatus(
-                exchange=coin.exchange,
-                native_base="AAA",
-                chain="eip155:1",
-                can_deposit=True,
-                can_withdraw=True,
-                contract=CONTRACT,
-                is_native=False,
-                withdraw_fee=0.1,
-            ),
-        )
-        for coin in coins
+        coin: (says(*coin, ETH, contract, fee=fee),) for coin, (_, contract, fee) in coins.items()
     }
     told = [one for of_coin in statuses.values() for one in of_coin]
-    listed = tuple(ListedCoin(coin, 7, "AAA", id_) for coin, id_ in coins.items())
+    listed = tuple(ListedCoin(coin, 7, "AAA", of[0]) for coin, of in coins.items())
     return CoinGraph(listed, statuses, identify(dict.fromkeys(coins, "AAA"), told))
+
+
+def graph(largest: int = USDT) -> CoinGraph:
+    return graph_of({"kucoin": (largest, address(1), 0.1), "gate": (FAR, address(1), 0.1)})
 
 
 def hold(scan: GapScan, listing_id: int, at: datetime, bid: float, ask: float) -> None:
@@ -96,33 +90,16 @@ def test_a_new_largest_pair__takes_over_when_the_other_is_old() -> None:
 
 def test_a_ticker_of_two_coins__shows_the_one_whose_profit_is_known() -> None:
     """The other gains more, and what its withdrawal costs is unknown."""
-    places: dict[str, tuple[str, float | None]]
-    places = {"kucoin": ("11", 0.1), "gate": ("11", 0.1), "mexc": ("11", 0.1)}
-    places |= {"okx": ("22", None), "bybit": ("22", None), "bitget": ("22", None)}
-    ids = {Coin(exchange, "AAA"): id_ for id_, exchange in enumerate(places, 1)}
-    statuses = {
-        Coin(exchange, "AAA"): (
-            NetworkStatus(
-                exchange=exchange,
-                native_base="AAA",
-                chain="eip155:1",
-                can_deposit=True,
-                can_withdraw=True,
-                contract=f"0x{digits * 20}",
-                is_native=False,
-                withdraw_fee=fee,
-            ),
-        )
-        for exchange, (digits, fee) in places.items()
+    known, unknown = ("kucoin", "gate", "mexc"), ("okx", "bybit", "bitget")
+    places = {
+        exchange: (id_, address(1), 0.1) if exchange in known else (id_, address(2), None)
+        for id_, exchange in enumerate((*known, *unknown), 1)
     }
-    told = [one for of_coin in statuses.values() for one in of_coin]
-    listed = tuple(ListedCoin(coin, 7, "AAA", id_) for coin, id_ in ids.items())
-    both = CoinGraph(listed, statuses, identify(dict.fromkeys(ids, "AAA"), told))
-    scan = GapScan()
-    for coin, id_ in ids.items():
-        bid = {"mexc": 103.0, "bitget": 140.0}.get(coin.exchange, 100.0)
+    scan, both = GapScan(), graph_of(places)
+    for exchange, (id_, *_) in places.items():
+        bid = {"mexc": 103.0, "bitget": 140.0}.get(exchange, 100.0)
         levels = ((bid, 1.0),), ((bid + 1, 1.0),)
-        book = Book(coin.exchange, "AAAUSDT", *levels, NOON, NOON, False)
+        book = Book(exchange, "AAAUSDT", *levels, NOON, NOON, False)
         scan.hold(
             KnownListing(id_, 7, "kucoin", "AAA", "AAA", "AAA", "USDT", "trading"),
             book,

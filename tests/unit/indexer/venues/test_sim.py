@@ -13,7 +13,7 @@ from core.market.facts import NoticeKind, NoticeScope
 from core.market.rules.grade import LETTERS
 from indexer.venues.past import LOOKS, bucket_starts, grades_of, rolled
 from indexer.venues.sim.cast import EXCHANGES, HALTED
-from indexer.venues.sim.columns import columns
+from indexer.venues.sim.columns import SHOCK_EVERY_S, columns
 from indexer.venues.sim.onchain import onchain_of
 from indexer.venues.sim.script import script_of
 from indexer.venues.sim.venue import SimVenue
@@ -162,21 +162,13 @@ def test_the_supply_of_one_coin__grows_by_an_eighth() -> None:
     assert before is not None
     assert after is not None
     assert after.supply / before.supply == 1.125
-
-
-def test_what_no_exchange_lists__has_no_figures_of_a_chain() -> None:
     assert onchain_of(WORLD, "mexc", "NONEQ", ORIGIN) is None
 
 
-def test_the_history__is_ninety_days_of_two_hours_for_each_pair() -> None:
-    starts_s = bucket_starts(WORLD)
-
-    assert starts_s.size == 90 * 12
-    assert starts_s[-1] + 7_200 == WORLD.origin_s
-
-
 def test_a_bucket__holds_its_looks_in_order() -> None:
-    found = rolled(WORLD, bucket_starts(WORLD)[-3:], WORLD.rows_at["binance"])
+    starts_s = bucket_starts(WORLD)
+    found = rolled(WORLD, starts_s[-3:], WORLD.rows_at["binance"])
+    assert (starts_s.size, starts_s[-1] + 7_200) == (90 * 12, WORLD.origin_s)
     has = found.n == LOOKS
 
     assert has.any()
@@ -198,6 +190,21 @@ def test_what_an_exchange_cannot_tell_of_transfers__is_unknown_in_the_history() 
     found = rolled(WORLD, bucket_starts(WORLD)[-1:], WORLD.rows_at["coinbase"])
 
     assert np.isnan(found.deposit_share).all()
+
+
+@each(("number", "least", "most"), [(1, 1, 2), (-1, 0, 0)])
+def test_after_the_origin__a_minute_of_four_hours_is_a_shock_of_an_invented_coin(
+    number: int, least: int, most: int
+) -> None:
+    """Minutes at whose end the spread is above thrice its median."""
+    begins_s = (WORLD.origin_s // SHOCK_EVERY_S + number) * SHOCK_EVERY_S
+    at_s = np.arange(begins_s + 59, begins_s + SHOCK_EVERY_S, 60)
+    rows = [one.row for one in WORLD.listings if one.coin.ticker.startswith("SIM")][:3]
+    spread = columns(WORLD, at_s, np.array(rows)).spread_bps
+    wide = (spread > 3 * np.median(spread, axis=1, keepdims=True)).sum(axis=1)
+
+    assert len(wide) == 3
+    assert ((least <= wide) & (wide <= most)).all()
 
 
 @each(

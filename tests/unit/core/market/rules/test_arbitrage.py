@@ -61,12 +61,21 @@ def test_the_worked_gap__is_what_the_page_says() -> None:
     assert found.is_actionable
 
 
-@each("unknown", ["buy", "sell"])
-def test_a_fee_that_is_unknown__leaves_the_net_unknown(unknown: str) -> None:
-    sides = {"buy": BUY, "sell": SELL}
-    sides[unknown] = replace(sides[unknown], taker_fee_bps=None)
+NO_FEE_TO_BUY, NO_FEE_TO_SELL = (replace(one, taker_fee_bps=None) for one in (BUY, SELL))
 
-    found = seen(sides["buy"], sides["sell"])
+
+@each(
+    ("buy", "sell", "way"),
+    [
+        (NO_FEE_TO_BUY, SELL, OPEN),
+        (BUY, NO_FEE_TO_SELL, OPEN),
+        (BUY, SELL, replace(OPEN, fee=None)),
+    ],
+)
+def test_a_fee_that_is_unknown__leaves_the_net_unknown(
+    buy: ArbSide, sell: ArbSide, way: TransferGate
+) -> None:
+    found = seen(buy, sell, way)
 
     assert found.gross_bps == pytest.approx(100.0)
     assert found.net_bps == (None, None, None)
@@ -96,13 +105,6 @@ def test_a_book_that_ends_before__has_no_net_at_that_size() -> None:
 
     assert [net is None for net in found.net_bps] == [False, True, True]
     assert found.is_actionable
-
-
-def test_a_fee_that_is_not_known__leaves_the_net_unknown() -> None:
-    found = seen(way=replace(OPEN, fee=None))
-
-    assert found.net_bps == (None, None, None)
-    assert not found.is_actionable
 
 
 @each("state", [GateState.CLOSED, GateState.UNVERIFIED])
@@ -255,45 +257,6 @@ def gain(found: ArbSnapshot) -> float:
     return sum(leg.sell_usd - leg.buy_usd for leg in found.legs)
 
 
-def slow_gain(sides: list[ArbSide]) -> float:
-    """Units taken one by one, each the best pair of what is left at two venues."""
-    asks = [
-        (price * (1 + (one.taker_fee_bps or 0.0) / 1e4), one.exchange)
-        for one in sides
-        for price, size in one.asks
-        for _ in range(int(size))
-    ]
-    bids = [
-        (price * (1 - (one.taker_fee_bps or 0.0) / 1e4), one.exchange)
-        for one in sides
-        for price, size in one.bids
-        for _ in range(int(size))
-    ]
-    found = 0.0
-    while True:
-        pairs = [(b[0] - a[0], a, b) for a in asks for b in bids if a[1] != b[1] and b[0] > a[0]]
-        if not pairs:
-            return found
-        step, ask, bid = max(pairs)
-        found += step
-        asks.remove(ask)
-        bids.remove(bid)
-
-
-@given(venues())
-def test_the_gain__is_at_least_what_units_taken_one_by_one_earn(sides: list[ArbSide]) -> None:
-    found = snapshot(sides, {}, NOW)
-    assert found is not None
-
-    assert gain(found) >= slow_gain(sides) - 1e-6
-    assert all(leg.buy_at != leg.sell_at for leg in found.legs)
-    for one in sides:
-        bought = sum(leg.base for leg in found.legs if leg.buy_at == one.exchange)
-        sold = sum(leg.base for leg in found.legs if leg.sell_at == one.exchange)
-        assert bought <= sum(size for _, size in one.asks) + 1e-9
-        assert sold <= sum(size for _, size in one.bids) + 1e-9
-
-
 @given(venues())
 def test_the_gain__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> None:
     """The k cheapest units against the k dearest, for the best k."""
@@ -317,19 +280,29 @@ def test_the_gain__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> 
 
     assert found is not None
     assert gain(found) == pytest.approx(best, abs=1e-6)
+    assert all(leg.buy_at != leg.sell_at for leg in found.legs)
+    for one in sides:
+        bought = sum(leg.base for leg in found.legs if leg.buy_at == one.exchange)
+        sold = sum(leg.base for leg in found.legs if leg.sell_at == one.exchange)
+        assert bought <= sum(size for _, size in one.asks) + 1e-9
+        assert sold <= sum(size for _, size in one.bids) + 1e-9
 
 
-def test_the_first_gap__is_told() -> None:
-    assert is_told(None, True, seen())
-
-
-@each(("was_bps", "told"), [(100.0, False), (100.99, False), (101.0, True), (99.0, True)])
-def test_a_change_of_one_basis_point__is_told(was_bps: float, told: bool) -> None:
-    assert is_told(was_bps, True, replace(seen(), gross_bps=100.0)) is told
-
-
-def test_what_stops_being_actionable__is_told() -> None:
-    assert is_told(100.0, True, replace(seen(), gross_bps=100.0, is_actionable=False))
+@each(
+    ("was_bps", "was_actionable", "told"),
+    [
+        (None, True, True),
+        (100.0, True, False),
+        (100.99, True, False),
+        (101.0, True, True),
+        (99.0, True, True),
+        (100.0, False, True),
+    ],
+)
+def test_a_new_gap_a_basis_point_and_what_can_be_acted_on__are_told(
+    was_bps: float | None, was_actionable: bool, told: bool
+) -> None:
+    assert is_told(was_bps, was_actionable, replace(seen(), gross_bps=100.0)) is told
 
 
 @each(("after_s", "is_over"), [(299, False), (300, True), (900, True)])

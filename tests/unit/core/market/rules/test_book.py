@@ -77,13 +77,6 @@ BAD = {
 
 
 @each("name", BAD)
-def test_a_book_that_is_none__is_not_measured(name: str) -> None:
-    book, fault = BAD[name]
-
-    assert judge(book) is fault
-
-
-@each("name", BAD)
 def test_a_book_that_is_none__leaves_the_others_of_its_batch_measured(name: str) -> None:
     book, fault = BAD[name]
     grid = grid_of([BOOK, book])

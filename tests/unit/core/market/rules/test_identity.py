@@ -88,31 +88,24 @@ def test_a_chains_own_coin__is_native_whatever_its_contract_says() -> None:
     assert key_of(says("a", "ETH", ETH, address(0), is_native=True)) == ContractKey(ETH, "native")
 
 
-def test_nobody_has_a_key__no_contract_data() -> None:
-    assert verdict(says("a", "XYZ", ETH, None), says("b", "XYZ", "unknown:Q", address(1))) == (
-        "no_contract_data"
-    )
+A, B, BOTH = listing("a", (ETH, 1)), listing("b", (BSC, 2)), listing("c", (ETH, 1), (BSC, 2))
 
 
-def test_the_same_contract_everywhere__verified_same() -> None:
-    assert verdict(*listing("a", (ETH, 1)), *listing("b", (ETH, 1))) == "verified_same"
-
-
-def test_a_venue_without_a_key__partial() -> None:
-    same = (*listing("a", (ETH, 1)), *listing("b", (ETH, 1)))
-
-    assert verdict(*same, without=(Coin("c", "XYZ"),)) == "partial"
-
-
-def test_two_contracts_on_one_chain__collision() -> None:
-    assert verdict(*listing("a", (ETH, 1)), *listing("b", (ETH, 2))) == "collision"
-
-
-def test_two_contracts_on_two_chains__partial_until_a_venue_links_them() -> None:
-    apart = (*listing("a", (ETH, 1)), *listing("b", (BSC, 2)))
-
-    assert verdict(*apart) == "partial"
-    assert verdict(*apart, *listing("c", (ETH, 1), (BSC, 2))) == "verified_same"
+@each(
+    ("statuses", "without", "expected"),
+    [
+        ([says("a", "XYZ", ETH, None), says("b", "XYZ", "unknown:Q", "x")], (), "no_contract_data"),
+        ([*A, *listing("b", (ETH, 1))], (), "verified_same"),
+        ([*A, *listing("b", (ETH, 1))], (Coin("c", "XYZ"),), "partial"),
+        ([*A, *listing("b", (ETH, 2))], (), "collision"),
+        ([*A, *B], (), "partial"),
+        ([*A, *B, *BOTH], (), "verified_same"),
+    ],
+)
+def test_a_ticker__is_one_asset_as_far_as_contracts_say(
+    statuses: list[NetworkStatus], without: tuple[Coin, ...], expected: str
+) -> None:
+    assert verdict(*statuses, without=without) == expected
 
 
 def test_one_ticker_for_two_names_of_one_contract__is_one_group() -> None:
@@ -153,30 +146,6 @@ def test_two_venues_that_say_so__join_them() -> None:
 
     assert found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
     assert found.is_strongly_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
-
-
-def test_one_venue__joins_them_by_no_third_contract_of_its_own() -> None:
-    found = poisoned(*listing("p", (SOL, 0)), says("p", "XYZ", SOL, MINT))
-
-    assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
-
-
-def test_two_venues_in_a_chain__join_them_neither() -> None:
-    found = identify(
-        tickers(
-            rows := [
-                *listing("a", (ETH, 1)),
-                *listing("b", (ETH, 1)),
-                *listing("c", (BSC, 2), base="FAKE"),
-                *listing("d", (BSC, 2), base="FAKE"),
-                *listing("p", (ETH, 1), ("eip155:10", 3)),
-                *listing("q", ("eip155:10", 3), (BSC, 2)),
-            ]
-        ),
-        rows,
-    )
-
-    assert not found.is_same(Coin("a", "XYZ"), Coin("c", "FAKE"))
 
 
 def test_a_weak_link__joins_a_group_that_one_other_stands_behind() -> None:

@@ -59,10 +59,6 @@ def test_a_coin_that_is_open_whole_or_not_known__is_not_drained(one: ClosedCoin)
     assert drains("mexc", [one]) == ()
 
 
-def test_nine_closed_coins__are_nine_cards() -> None:
-    assert [one.kind for one in drains("mexc", coins(9))] == [InsightKind.VENUE_DRAIN] * 9
-
-
 def test_ten_closed_coins__are_one_card_of_the_venue() -> None:
     (card,) = drains("mexc", coins(10))
     assert (card.kind, card.token, card.evidence["count"]) == (InsightKind.VENUE_RISK, None, 10)

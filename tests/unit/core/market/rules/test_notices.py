@@ -32,33 +32,25 @@ HOUR_AGO = seen(timedelta(hours=1), has_tag=False)
 
 
 @each(
-    ("kind", "outcome"),
+    ("kind", "outcome", "why"),
     [
-        (NoticeKind.DELIST, OutcomeKind.DELIST),
-        (NoticeKind.SUSPEND, OutcomeKind.SUSPEND),
-        (NoticeKind.DELISTED, OutcomeKind.DELISTED),
-        (NoticeKind.CAUTION, OutcomeKind.CAUTION),
-        (NoticeKind.QUOTE_PAIR_REMOVAL, OutcomeKind.DELIST),
+        (NoticeKind.DELIST, OutcomeKind.DELIST, None),
+        (NoticeKind.SUSPEND, OutcomeKind.SUSPEND, None),
+        (NoticeKind.DELISTED, OutcomeKind.DELISTED, None),
+        (NoticeKind.CAUTION, OutcomeKind.CAUTION, None),
+        (NoticeKind.QUOTE_PAIR_REMOVAL, OutcomeKind.DELIST, None),
+        (NoticeKind.MAINTENANCE, None, Exclusion.MAINTENANCE),
+        (NoticeKind.RESUME, None, Exclusion.OTHER_KIND),
+        (NoticeKind.OTHER, None, Exclusion.OTHER_KIND),
+        (NoticeKind.UNSURE, None, Exclusion.UNSURE),
     ],
 )
-def test_a_notice__declares_its_outcome(kind: NoticeKind, outcome: OutcomeKind) -> None:
+def test_a_notice__declares_its_outcome_or_none(
+    kind: NoticeKind, outcome: OutcomeKind | None, why: Exclusion | None
+) -> None:
     found = read(replace(DELIST, kind=kind), "crypto", is_base_still_trading=False)
 
-    assert found == NoticeReading(outcome, None, is_genuine=True)
-
-
-@each(
-    ("kind", "why"),
-    [
-        (NoticeKind.MAINTENANCE, Exclusion.MAINTENANCE),
-        (NoticeKind.RESUME, Exclusion.OTHER_KIND),
-        (NoticeKind.OTHER, Exclusion.OTHER_KIND),
-    ],
-)
-def test_maintenance_and_others__declare_none(kind: NoticeKind, why: Exclusion) -> None:
-    found = read(replace(DELIST, kind=kind), "crypto", is_base_still_trading=False)
-
-    assert found == NoticeReading(None, why, is_genuine=False)
+    assert found == NoticeReading(outcome, why, is_genuine=outcome is not None)
 
 
 @pytest.mark.parametrize("asset_class", ["stablecoin", "tokenised_equity"])

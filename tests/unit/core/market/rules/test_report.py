@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.market.rules.grade import GradeInputs, Letter, grade
+from core.market.rules.grade import Letter
 from core.market.rules.identity import Coin, ContractKey, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.report import (
     MOST_ROWS,
-    AssetGrade,
     ComparableOutcome,
+    HistoryPoint,
+    PairGrade,
     PairReport,
     ReportFacts,
     ReportSection,
@@ -23,7 +24,7 @@ from core.market.rules.report import (
     printed,
 )
 from core.market.rules.report_texts import TEXTS, ReportLanguage
-from core.market.rules.research import PairKpi, PairPercentiles
+from core.market.rules.research import PairPercentiles
 from core.market.rules.risk import RiskFactor, RiskInputs, calibration, risk
 from core.market.rules.warnings import ForeignOutcome, WarningSeverity, WarningType
 from tests.each import each
@@ -32,32 +33,7 @@ from tests.unit.core.market.rules.coins import ETH, address, says
 NOW = datetime(2026, 3, 1, 13, 30, tzinfo=UTC)
 EN, KO = ReportLanguage
 V1, V2 = ReportVersion
-INPUTS = GradeInputs(100_000, 10, 20, 5e6, 5e6, 1.0, 24.0, 1.0, is_truncated=False)
 KEY = ContractKey(ETH, address(1))
-
-
-def kpi(hour: int, close: float, depth: float | None = 50_000.0) -> PairKpi:
-    begins_us = int((NOW - timedelta(hours=hour)).timestamp()) * 1_000_000
-    return PairKpi(
-        begins_us=begins_us,
-        n=120,
-        open=close,
-        high=close,
-        low=close,
-        close=close,
-        spread_p5_bps=1.0,
-        spread_p50_bps=2.0,
-        spread_p95_bps=3.0,
-        depth_1_usd=None,
-        depth_2_usd=depth,
-        slip_1k_bps=None,
-        slip_10k_bps=None,
-        volume_24h_usd=None,
-        rv=0.0,
-        deposit_open=None,
-        withdraw_open=None,
-        coverage=1.0,
-    )
 
 
 FACTS = ReportFacts(
@@ -73,9 +49,18 @@ FACTS = ReportFacts(
         ),
     ),
     letter=Letter.B,
-    inputs=INPUTS,
-    score=grade(INPUTS),
-    asset=AssetGrade(Letter.A, Letter.B, 3.5, 2),
+    grade=PairGrade(
+        score=72.3512,
+        is_provisional=False,
+        parts=(2 / 3, 0.70849, 0.73829, 0.67474, 1.0),
+        spread_bps=10.0,
+        depth_usd=100_000.0,
+        slip_10k_bps=20.0,
+        volume_24h_usd=5e6,
+        uptime=1.0,
+        coverage=1.0,
+    ),
+    gpa_7d=3.5,
     networks=(says("upbit", "XYZ", ETH, address(1), withdraw=False, fee=None),),
     warnings=(
         WarningRow(
@@ -94,7 +79,10 @@ FACTS = ReportFacts(
         )
     ),
     calibration=calibration([(0.5, True)]),
-    kpis=(kpi(4, 100.0), kpi(2, 98.5, None)),
+    history=(
+        HistoryPoint(NOW - timedelta(hours=4), 100.0, 2.0, 50_000.0),
+        HistoryPoint(NOW - timedelta(hours=2), 98.5, 2.0, None),
+    ),
     percentiles={"spread": PairPercentiles(62.5, None), "depth": PairPercentiles(10.0, 20.0)},
     comparable=(ComparableOutcome("ABC", "bithumb", OutcomeKind.DELIST, NOW, was_foreseen=True),),
 )
@@ -227,7 +215,7 @@ def test_a_gpa__is_not_called_like_how_far_its_factor_holds() -> None:
 
 
 def test_what_has_no_grade__says_unknown_and_has_no_parts() -> None:
-    bare = replace(FACTS, letter=None, inputs=None, score=None, price=None)
+    bare = replace(FACTS, letter=None, grade=None, price=None)
     found = report(facts=bare)
 
     assert cells(found, "grade")["Grade"] == "unknown"
@@ -269,7 +257,7 @@ def test_a_chart__breaks_where_nothing_is_known() -> None:
 
 
 def test_a_history_of_nothing__is_unknown() -> None:
-    chart = section(report(facts=replace(FACTS, kpis=())), "history").charts[0]
+    chart = section(report(facts=replace(FACTS, history=())), "history").charts[0]
 
     assert (chart.points, chart.lowest, chart.newest) == ((), "unknown", "unknown")
 

@@ -169,7 +169,4 @@ def test_a_calibration__has_its_brier_score() -> None:
     found = calibration([(0.1, False), (0.2, True), (1.0, True), (0.9, False)])
 
     assert found.brier == pytest.approx((0.01 + 0.64 + 0 + 0.81) / 4)
-
-
-def test_no_forecast__has_no_brier_score() -> None:
     assert calibration([]).brier is None

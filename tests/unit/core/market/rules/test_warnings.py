@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.market.rules.identity import Coin, IdentityVerdict, identify
+from core.market.rules.identity import IdentityVerdict
 from core.market.rules.notices import OutcomeKind
 from core.market.rules.warnings import (
     EVIDENCE,
@@ -24,7 +24,6 @@ from core.market.rules.warnings import (
 )
 from tests.each import each
 from tests.unit.core.mandate.rules.worked import table
-from tests.unit.core.market.rules.coins import BSC, ETH, address, says, tickers
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 RAISE, HOLD, CLEAR = WarningSign
@@ -170,25 +169,6 @@ def test_a_cross_flag__says_which_exchange_declared_what_and_when() -> None:
     assert evidence(T.CROSS_EXCHANGE, facts()) == {}
     assert foreign_outcome({}) is None
     assert foreign_outcome({"foreign_outcome": "true"}) is None  # of a flag of before
-
-
-def test_a_cross_flag__goes_to_other_exchanges_of_the_same_contract_alone() -> None:
-    rows = [
-        says("a", "XYZ", ETH, address(1)),
-        says("a", "XYZ2", ETH, address(1)),
-        says("b", "XYZ", ETH, address(1)),
-        says("c", "RENAMED", ETH, address(1)),
-        says("d", "XYZ", ETH, address(2)),
-        says("e", "XYZ", BSC, address(3)),
-        says("f", "XYZ", ETH, address(1)),
-        says("f", "XYZ", BSC, address(3)),
-    ]
-    listed = tickers(rows, Coin("g", "XYZ"))
-    same = identify(listed, rows).is_strongly_same
-    declaring = Coin("a", "XYZ")
-    found = {one for one in listed if one.exchange != "a" and same(one, declaring)}
-
-    assert found == {Coin("b", "XYZ"), Coin("c", "RENAMED")}
 
 
 numbers = st.one_of(st.none(), st.floats(0, 1e6))

@@ -75,41 +75,6 @@ def test_a_call__leads_by_24_hours_or_does_not_count(call: Call, hits: int) -> N
         assert (found.units, found.hits) == (1, hits)
 
 
-def test_a_call_at_the_tags_instant__never_counts_for_the_later_delisting() -> None:
-    told: list[Told] = [(1, ST, AT - 5 * DAY_US, True), (1, DELIST, AT, True)]
-    at_tag: Call = (1, AT - 5 * DAY_US, False)
-    just_before: Call = (1, AT - 5 * DAY_US - 1, False)
-
-    assert headline([at_tag], told).hits == 0
-    assert headline([just_before], told).hits == 1
-    assert headline([at_tag], told, is_b3=True).hits == 1
-
-
-def test_a_tag_that_is_not_new__ends_calls_and_is_no_outcome() -> None:
-    told: list[Told] = [(1, ST, AT - 5 * DAY_US, False), (1, SUSPEND, AT, True)]
-    found = headline([before(48)], told)
-
-    assert (found.units, found.hits) == (1, 0)
-    assert headline([], [(1, ST, AT, False)]).units == 0
-    assert headline([], [(1, ST, AT, False)], is_b3=True).units == 1
-
-
-def test_a_caution__voids_the_calls_after_it_and_is_no_outcome() -> None:
-    told: list[Told] = [(1, CAUTION, AT - 3 * DAY_US, True), (1, DELIST, AT, True)]
-
-    assert headline([before(48, is_xflag=True)], told).xflag_credit == 0
-    assert headline([before(96, is_xflag=True)], told).xflag_credit == 1
-    assert headline([], [(1, CAUTION, AT, True)]).units == 0
-
-
-def test_several_rows_of_one_kind__are_the_earliest() -> None:
-    old = NOW - 91 * DAY_US
-    found = headline([before(48)], [TAG, (1, ST, old, True)])
-
-    assert found.units == 0
-    assert headline([before(48)], [TAG, TAG, TAG]).units == 1
-
-
 @each(("at", "units"), [(NOW - 90 * DAY_US, 1), (NOW - 90 * DAY_US - 1, 0), (NOW - 1, 1), (NOW, 0)])
 def test_a_window__has_its_start_and_not_its_end(at: int, units: int) -> None:
     assert headline([], [(1, DELIST, at, True)]).units == units
@@ -129,22 +94,6 @@ def test_no_unit__has_no_rate_and_no_precision() -> None:
     assert (found.units, found.rate, found.precision) == (0, None, None)
 
 
-def test_a_confirmed_delisting__stands_in_the_breakdown_alone() -> None:
-    found = headline([before(48)], [(1, DELISTED, AT, True)])
-    (figure,) = [one for one in found.by_kind if one.kind is DELISTED]
-
-    assert found.units == 0
-    assert (figure.units, figure.hits) == (1, 1)
-
-
-def test_a_unit__is_hit_by_any_of_its_outcomes() -> None:
-    told: list[Told] = [(1, DELIST, AT, True), (1, SUSPEND, AT + 2 * DAY_US, True)]
-    found = headline([before(1)], told)
-
-    assert (found.units, found.hits) == (1, 1)
-    assert [(one.units, one.hits) for one in found.by_kind] == [(0, 0), (1, 0), (1, 1), (0, 0)]
-
-
 def test_the_credit_of_cross_flags__is_what_they_alone_foresaw() -> None:
     told: list[Told] = [TAG, (2, DELIST, AT, True)]
     calls = [before(48, is_xflag=True), before(48, unit=2, is_xflag=True), before(30, unit=2)]
@@ -152,10 +101,6 @@ def test_the_credit_of_cross_flags__is_what_they_alone_foresaw() -> None:
 
     assert (found.hits, found.xflag_credit, found.xflag_any) == (2, 1, 2)
     assert headline(calls, told, is_b3=True).hits == 1
-
-
-def test_the_same_token_at_another_exchange__is_another_unit() -> None:
-    assert headline([before(48, unit=7)], [TAG]).hits == 0
 
 
 def test_precision__is_of_units_that_were_warned_in_time() -> None:
@@ -172,13 +117,6 @@ def test_precision__is_of_units_that_were_warned_in_time() -> None:
 
     assert (found.warned_units, found.warned_hits, found.precision) == (3, 1, 1 / 3)
     assert found.warnings_issued == 6
-
-
-def test_a_warning_after_the_last_outcome__is_no_false_alarm() -> None:
-    late = (1, AT + DAY_US, False)
-
-    assert headline([late], [(1, DELIST, AT, True)]).warned_units == 0
-    assert headline([late], [(2, DELIST, AT, True)]).warned_units == 1
 
 
 @each("row", table("warning-statistics.md", "boundaries"), ids=lambda r: r[0])

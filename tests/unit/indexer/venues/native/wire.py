@@ -1,15 +1,25 @@
 """A transport that answers from hand-written payloads, each in its venue's own shape."""
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from indexer.venues.transport import VenueAnswer, VenueRequest
 
+T = TypeVar("T")
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 MS = int(NOW.timestamp() * 1_000)
+
+
+def asked(call: Awaitable[T]) -> T:
+    async def run() -> T:
+        return await call
+
+    return asyncio.run(run())
 
 
 @dataclass
