@@ -159,11 +159,6 @@ def test_a_prepared_order__is_a_row_and_nothing_is_sent(trader: Trader, deps: De
     assert (states(deps), trader.exchange.orders) == (["prepared"], [])
 
 
-def test_a_sale__counts_what_it_fills_at_above_the_mid(trader: Trader) -> None:
-    made = trader.prepared(side="sell")
-    assert (made["limit_px"], made["largest_fill_usdc"]) == ("59400", "606.000000")
-
-
 @pytest.mark.parametrize(("coin", "limit_px"), [("SOL", "100.98"), ("XRP", "1.0011")])
 def test_a_market_order__has_a_limit_that_the_venue_takes(
     trader: Trader, coin: str, limit_px: str

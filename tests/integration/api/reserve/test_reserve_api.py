@@ -116,14 +116,6 @@ def test_config__of_a_sponsor_without_eth__says_so(sponsoring: Sponsoring) -> No
     assert sponsoring.config() == (True, None)
 
 
-def test_config__of_a_treasury_that_usdc_froze__says_so(sponsoring: Sponsoring) -> None:
-    sponsoring.sign(1)
-    sponsoring.treasury.takes_fees = False
-    is_enabled, why = sponsoring.config()
-    assert not is_enabled
-    assert "USDC lets no fee reach the treasury" in str(why)
-
-
 def test_config__while_no_node_says_of_the_treasury__sponsors(sponsoring: Sponsoring) -> None:
     sponsoring.sign(1)
     sponsoring.treasury.takes_fees = None
