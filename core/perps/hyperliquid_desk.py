@@ -1,12 +1,12 @@
-"""Orders at the perpetuals venue through its official SDK (hyperliquid-python-sdk).
+"""The perpetuals venue through its official SDK (hyperliquid-python-sdk): readings of accounts without
+a key, and orders.
 
 Laws
 - The action, its hash and what is signed are the SDK's; sizes and prices are texts of ours, so that
   no float stands between a row and the wire.
 - Nothing here holds a key: a signature is asked for, of one digest.
 - An order carries its cloid and `expiresAfter`: the venue takes it once, and no later.
-- What fails is an OutsideError, as for readings (core.perps.hyperliquid_venue), and says nothing of
-  whether the order arrived.
+- What fails is an OutsideError, and says nothing of whether an order arrived.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -34,8 +34,8 @@ from core.perps.hyperliquid_venue import (
     VenueUnreachableError,
     bare_info,
 )
-from core.perps.rules.answers import VenueAnswerError, is_agent_of
-from core.perps.rules.leg import MAINNET_URL, NETWORKS
+from core.perps.rules.answers import VenueAnswerError, is_agent_of, reading_of
+from core.perps.rules.leg import MAINNET_URL, NETWORKS, AccountReading
 from core.perps.rules.operator_orders import OperatorCaps
 from core.perps.rules.order_answers import (
     answer_by_cloid,
@@ -70,6 +70,16 @@ class HyperliquidDesk:
     @property
     def source(self) -> str:
         return f"hyperliquid:{NETWORKS.get(self._url, 'simulated')}"
+
+    def read_account(self, owner: str, agent: str, dex: str) -> AccountReading:
+        """Four requests; the first that fails ends the reading."""
+        return reading_of(
+            owner_role=self._asked(lambda info: info.user_role(owner)),
+            mode=self._asked(lambda info: info.query_user_abstraction_state(owner)),
+            agent_role=self._asked(lambda info: info.user_role(agent)),
+            state=self._asked(lambda info: info.user_state(owner, dex)),
+            owner=owner,
+        )
 
     def takes_key(self, owner: str, agent: str) -> bool:
         return is_agent_of(self._asked(lambda info: info.user_role(agent)), owner)

@@ -1,4 +1,4 @@
-"""The perpetuals venue through its official SDK (hyperliquid-python-sdk), read without a key.
+"""The HTTP of the perpetuals venue's official SDK (hyperliquid-python-sdk), bounded.
 
 Laws
 - The SDK's HTTP session is replaced by one that ends each request within ANSWER_S, whatever the
@@ -22,8 +22,6 @@ from hyperliquid.info import Info
 from hyperliquid.utils.error import ClientError, ServerError
 
 from core.errors import OutsideError
-from core.perps.rules.answers import reading_of
-from core.perps.rules.leg import NETWORKS, AccountReading
 
 ANSWER_S = 2.0
 ANSWER_BYTES = 1_000_000
@@ -44,32 +42,6 @@ FAILURES = (
 
 class VenueUnreachableError(OutsideError):
     """The venue did not answer in time, too much, or with an error."""
-
-
-class HyperliquidVenue:
-    """Errors of its reads: VenueUnreachableError, VenueAnswerError."""
-
-    def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
-        self._info = bare_info(url, BoundedSession(answer_s))
-        self._source = f"hyperliquid:{NETWORKS.get(url, 'simulated')}"
-
-    @property
-    def source(self) -> str:
-        return self._source
-
-    def read_account(self, owner: str, agent: str, dex: str) -> AccountReading:
-        """Four requests; the first that fails ends the reading."""
-        info = self._info
-        try:
-            answers = {
-                "owner_role": info.user_role(owner),
-                "mode": info.query_user_abstraction_state(owner),
-                "agent_role": info.user_role(agent),
-                "state": info.user_state(owner, dex),
-            }
-        except FAILURES as error:
-            raise VenueUnreachableError(f"no answer ({type(error).__name__})") from None
-        return reading_of(**answers, owner=owner)
 
 
 class BoundedAnswer:

@@ -1,6 +1,4 @@
-"""The ports to the perpetuals venue. core.perps.hyperliquid_venue and core.perps.hyperliquid_desk implement
-them.
-"""
+"""The ports to the perpetuals venue, which core.perps.hyperliquid_desk implements."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass

@@ -93,6 +93,13 @@ update reserve_converted c set usdc_e6 = usdc_e6 + 10000 * case
 """
 
 
+# of two conversions one brought more, and the other less
+SWAPPED = """
+update reserve_conversion c set usdc_e6 = usdc_e6 + case
+  when exists (select from reserve_conversion o where o.number < c.number) then 1 else -1 end
+"""
+
+
 def parts(follower: Follower, deployed: DeployedChain, now: datetime) -> set[str]:
     """What the job finds; findings are closed."""
     run(place(follower.chain, deployed), now)
@@ -134,6 +141,12 @@ def audited(follower: Follower, token: TokenOnChain, deployed: DeployedChain) ->
             {"credited_usdc", "credits", "ledgers", "sums"},
         ),
         (MOVED, {"ledgers", "sums"}),
+        (SWAPPED, {"sums", "terms"}),
+        (
+            "update reserve_conversion set account_ref = decode(repeat('77', 32), 'hex')",
+            {"sums", "terms"},
+        ),
+        ("update reserve_conversion set account_id = (select max(id) from account)", {"sums"}),
         ("update reserve_conversion set holder = '\\x01'", {"terms"}),
     ],
 )

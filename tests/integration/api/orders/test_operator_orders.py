@@ -159,17 +159,6 @@ def test_a_prepared_order__is_a_row_and_nothing_is_sent(trader: Trader, deps: De
     assert (states(deps), trader.exchange.orders) == (["prepared"], [])
 
 
-@pytest.mark.parametrize(("coin", "limit_px"), [("SOL", "100.98"), ("XRP", "1.0011")])
-def test_a_market_order__has_a_limit_that_the_venue_takes(
-    trader: Trader, coin: str, limit_px: str
-) -> None:
-    trader.holds(**{coin: "-7"})
-    made = trader.prepared(coin=coin, size="7", reduce_only=True)
-    assert made["limit_px"] == limit_px
-    done = trader.execute(made).json()
-    assert (done["status"], done["venue_words"], trader.held) == ("accepted", None, {coin: "0"})
-
-
 def test_the_same_idempotency_key__prepares_once(trader: Trader, deps: Deps) -> None:
     first, again = (trader.prepare(headers={"Idempotency-Key": "k"}).json() for _ in range(2))
     assert (first, rows(deps)) == (again, 1)

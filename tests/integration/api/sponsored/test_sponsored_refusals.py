@@ -12,7 +12,7 @@ from api.main import create_app
 from core.money import usdc_text
 from core.sponsored import days
 from core.sponsored.kept_gas import KeptReadings
-from core.sponsored.prices import FixedEthPrice
+from core.sponsored.prices import EthPrices
 from core.times import instant_text, next_day
 from tests.each import each
 from tests.integration.api.conftest import BASE_URL
@@ -209,7 +209,7 @@ def test_no_sponsor__leads_to_where_it_says_when_there_is_one(
 def test_no_price_of_eth__says_what_is_missing(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    unknown = stage.deps.with_part(KeptReadings, KeptReadings(eth_price=FixedEthPrice(None)))
+    unknown = stage.deps.with_part(KeptReadings, KeptReadings(eth_price=EthPrices(None)))
     with AppClient(create_app(unknown), base_url=BASE_URL) as client:
         body = {"usd": "10.000000", "buyer": stage.buyer.address}
         for answer in (
