@@ -51,7 +51,6 @@ from core.perps.rules.orders import (
     has_never_arrived,
     why_closed,
 )
-from core.perps.venue import PerpsDesk
 from core.perps.views import OfMandate, of_mandate
 
 NAME = "perps_closing"
@@ -69,7 +68,7 @@ class ClosingPlace:
     """`clock`: aware time, also while a run goes on."""
 
     database: JobDatabase
-    desk: PerpsDesk
+    desk: HyperliquidDesk
     custody: CustodySigner
     clock: Callable[[], datetime]
     exit_allowance_bps: int

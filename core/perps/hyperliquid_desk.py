@@ -10,6 +10,7 @@ Laws
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -52,15 +53,29 @@ from core.perps.rules.orders import (
     VenuePosition,
     e8_text,
 )
-from core.perps.venue import OperatorDesk, Sign, ToSign
 from core.perps_settings import PerpsSettings
 
 IMMEDIATE = {"limit": {"tif": "Ioc"}}
 RESTING = {"limit": {"tif": "Gtc"}}
 
 
+Sign = Callable[[str], str]  # a 0x digest into a 0x signature of 65 bytes r, s, v
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToSign:
+    """What a key signs for an order: EIP-712 typed data, and its digest, 0x and 64 hex digits."""
+
+    digest: str
+    typed_data: Mapping[str, Any]
+
+
 class HyperliquidDesk:
-    """Errors of its calls: VenueUnreachableError, VenueAnswerError; of `send` also those of `sign`."""
+    """Errors of its calls: VenueUnreachableError, VenueAnswerError; of `send` also those of `sign`.
+
+    A signature covers order, cloid, nonce and expiry, and the venue takes a nonce once: the same order
+    relayed again is never a second one.
+    """
 
     def __init__(self, url: str, answer_s: float = ANSWER_S) -> None:
         self._url = url
@@ -82,12 +97,15 @@ class HyperliquidDesk:
         )
 
     def takes_key(self, owner: str, agent: str) -> bool:
+        """Whether the venue takes orders of the agent's key for the owner's account."""
         return is_agent_of(self._asked(lambda info: info.user_role(agent)), owner)
 
     def positions(self, owner: str, dex: str) -> tuple[VenuePosition, ...]:
+        """The account's open positions."""
         return positions_of(self._asked(lambda info: info.user_state(owner, dex)))
 
     def markets(self, coins: Collection[str], dex: str) -> Mapping[str, VenueMarket]:
+        """By coin; one whose market can't be read is left out."""
         meta = self._asked(lambda info: info.meta(dex))
         mids = self._asked(lambda info: info.all_mids(dex))
         offset = asset_offset(self._asked(lambda info: info.perp_dexs()), dex) if dex else 0
@@ -100,6 +118,7 @@ class HyperliquidDesk:
         return found
 
     def find(self, owner: str, cloid: str) -> OrderAnswer | None:
+        """What became of an order; None: the venue does not know it."""
         asked = Cloid.from_str(cloid)
         return answer_by_cloid(self._asked(lambda info: info.query_order_by_cloid(owner, asked)))
 
@@ -112,6 +131,7 @@ class HyperliquidDesk:
         expires_at: datetime,
         sign: Sign,
     ) -> OrderAnswer:
+        """Send once. An error says nothing of whether the order arrived."""
         self._last_nonce = nonce = max(self._last_nonce + 1, _ms(placed_at))
         digest = self.to_sign(order, cloid, nonce_ms=nonce, expires_at=expires_at).digest
         return self.relay(
@@ -121,6 +141,7 @@ class HyperliquidDesk:
     def to_sign(
         self, order: VenueOrder, cloid: str, *, nonce_ms: int, expires_at: datetime
     ) -> ToSign:
+        """Asks nothing of the venue."""
         hashed = action_hash(_action(order, cloid), None, nonce_ms, _ms(expires_at))
         agent = construct_phantom_agent(hashed, self._url == MAINNET_URL)
         data = l1_payload(agent)
@@ -138,6 +159,7 @@ class HyperliquidDesk:
         expires_at: datetime,
         signature: str,
     ) -> OrderAnswer:
+        """`signature`: 65 bytes r, s, v."""
         raw = bytes_of(signature)
         r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:64], "big")
         body = {
@@ -154,6 +176,16 @@ class HyperliquidDesk:
             return ask(self._info)
         except FAILURES as error:
             raise VenueUnreachableError(f"no answer ({type(error).__name__})") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorDesk:
+    """Where the operator's own orders go: its one account, and what its orders may open."""
+
+    venue: HyperliquidDesk
+    account: str  # checksummed
+    caps: OperatorCaps
+    allowance_bps: int
 
 
 def operator_desk(settings: PerpsSettings) -> OperatorDesk | None:

@@ -93,7 +93,9 @@ def _altered(session: Session, chain_id: int) -> int:
     return session.scalar(query) or 0
 
 
-def _compared(session: Session, ours: Select[Any], theirs: Select[Any]) -> Compared:
+def _compared(
+    session: Session, ours: Select[*tuple[Any, ...]], theirs: Select[*tuple[Any, ...]]
+) -> Compared:
     """Of two queries of the same columns, the last of which is `amount`; nothing is 0."""
     one, other = ours.subquery(), theirs.subquery()
     same = and_(*(one.c[key] == other.c[key] for key in one.c.keys()[:-1]))

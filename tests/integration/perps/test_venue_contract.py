@@ -12,7 +12,6 @@ from hyperliquid.exchange import Exchange as SdkExchange
 from core.errors import OutsideError
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.perps.rules.leg import Degraded
-from core.perps.venue import PerpsVenue
 from tests.hl_exchange import Exchange, serving
 
 OWNER, AGENT = "0x" + "a1" * 20, "0x" + "b2" * 20
@@ -39,31 +38,31 @@ def venue(exchange: Exchange, served: tuple[Exchange, str]) -> HyperliquidDesk:
     return HyperliquidDesk(served[1], answer_s=1.0)
 
 
-def read(venue: PerpsVenue) -> tuple[int | None, Degraded | None]:
+def read(venue: HyperliquidDesk) -> tuple[int | None, Degraded | None]:
     found = venue.read_account(OWNER, AGENT, "")
     return found.worth_usdc_e6, found.reason
 
 
-def test_a_sound_account__is_read(venue: PerpsVenue) -> None:
+def test_a_sound_account__is_read(venue: HyperliquidDesk) -> None:
     assert read(venue) == (1_234_500_000, None)
 
 
-def test_the_source__says_that_it_is_simulated(venue: PerpsVenue) -> None:
+def test_the_source__says_that_it_is_simulated(venue: HyperliquidDesk) -> None:
     assert venue.source == "hyperliquid:simulated"
 
 
-def test_a_withdrawn_approval__is_a_lost_key(venue: PerpsVenue, exchange: Exchange) -> None:
+def test_a_withdrawn_approval__is_a_lost_key(venue: HyperliquidDesk, exchange: Exchange) -> None:
     exchange.holder(OWNER).agents.clear()
     assert read(venue) == (1_234_500_000, Degraded.KEY_LOST)
 
 
-def test_a_unified_account__is_another_mode(venue: PerpsVenue, exchange: Exchange) -> None:
+def test_a_unified_account__is_another_mode(venue: HyperliquidDesk, exchange: Exchange) -> None:
     exchange.holder(OWNER).mode = "unifiedAccount"
     assert read(venue) == (None, Degraded.ACCOUNT_MODE)
 
 
 def test_an_account_that_was_never_there__is_another_mode(
-    venue: PerpsVenue, exchange: Exchange
+    venue: HyperliquidDesk, exchange: Exchange
 ) -> None:
     exchange.holders.clear()
     assert read(venue) == (None, Degraded.ACCOUNT_MODE)
@@ -83,7 +82,7 @@ LIES = [
 
 
 @pytest.mark.parametrize("lie", LIES, ids=range(len(LIES)))
-def test_a_lie__is_no_reading(venue: PerpsVenue, exchange: Exchange, lie: bytes) -> None:
+def test_a_lie__is_no_reading(venue: HyperliquidDesk, exchange: Exchange, lie: bytes) -> None:
     exchange.lies["clearinghouseState"] = lie
     with pytest.raises(OutsideError):
         read(venue)
