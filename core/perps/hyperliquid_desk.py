@@ -28,7 +28,7 @@ from hyperliquid.utils.types import Cloid
 
 from core.hexes import bytes_of, hex_of
 from core.money import USDC_E6_PER_USDC, UsdcE6
-from core.perps.hyperliquid_venue import (
+from core.perps.hyperliquid_http import (
     ANSWER_S,
     FAILURES,
     BoundedSession,
