@@ -61,7 +61,7 @@ from core.perps.rules.leg import perps_terms
 from core.perps_settings import PerpsSettings
 from core.settings import Settings
 from core.sponsored.kept_gas import KeptReadings
-from core.sponsored.prices import EthSource, eth_prices
+from core.sponsored.prices import EthPrices, EthSource
 from core.startup import read_settings, refusals
 
 MIN_PEPPER_CHARACTERS = 32
@@ -176,7 +176,7 @@ def deps_of(settings: Settings) -> Deps:
             perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
             operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
             KeptReadings(
-                eth_price=eth_prices(
+                eth_price=EthPrices(
                     settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=local
                 )
             ),

@@ -30,7 +30,7 @@ from core.jobs import queries as job_runs
 from core.jobs.rules import KEEPERS
 from core.jobs.schedule import Schedule
 from core.mandate.chain.reader import VaultReader
-from core.perps.hyperliquid_venue import HyperliquidVenue
+from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.startup import read_settings, refusals
 from core.targets.limits import target_limits
 from core.watchdog import Watchdog
@@ -64,7 +64,7 @@ def main() -> None:
         reader=VaultReader(nodes, contracts),
         mark_retention_days=settings.keeper_mark_retention_days,
         intent_retention_days=settings.keeper_intent_retention_days,
-        perps=None if settings.hl_url is None else HyperliquidVenue(settings.hl_url),
+        perps=None if settings.hl_url is None else HyperliquidDesk(settings.hl_url),
         payouts=payout_limits(settings),
         targets=target_limits(settings),
     )

@@ -44,7 +44,6 @@ from core.perps.rules.orders import (
     REJECTED,
     UNKNOWN,
     OrderAnswer,
-    OrderBy,
     VenueOrder,
     VenuePosition,
     closing_order,
@@ -52,7 +51,6 @@ from core.perps.rules.orders import (
     has_never_arrived,
     why_closed,
 )
-from core.perps.venue import PerpsDesk
 from core.perps.views import OfMandate, of_mandate
 
 NAME = "perps_closing"
@@ -70,7 +68,7 @@ class ClosingPlace:
     """`clock`: aware time, also while a run goes on."""
 
     database: JobDatabase
-    desk: PerpsDesk
+    desk: HyperliquidDesk
     custody: CustodySigner
     clock: Callable[[], datetime]
     exit_allowance_bps: int
@@ -209,9 +207,7 @@ class LegClosing:
             leg = legs.lock_live(session, self.leg.id)
             if leg is None:
                 return None
-            sent = rows.place(
-                session, leg, mandate.public_id, order, cap_usdc_e6=mandate.cap_usdc_e6, now=now
-            )
+            sent = rows.place(session, leg, mandate.public_id, order, now)
             words = {
                 "status": sent.outcome.value,
                 "cloid": sent.cloid,
@@ -219,7 +215,7 @@ class LegClosing:
                 "side": order.side.value,
                 "size": e8_text(order.size_e8),
                 "notional_usd": usdc_text(order.notional_usdc_e6),
-                "by": OrderBy.OWNER.value,
+                "by": "owner",
             }
             note = order_note(sent.seq, words, reduce_only=order.reduce_only, why=why, now=now)
             mandate_ledger.append(session, leg.mandate_id, note, now)

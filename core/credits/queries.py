@@ -1,6 +1,6 @@
 """All SQL of credits but the ledger's own: pages of the ledger, and the counts of free reads."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -49,31 +49,13 @@ def available_of(account_id: ColumnElement[int]) -> ColumnElement[int]:
     return func.coalesce(held.scalar_subquery(), 0)
 
 
-def converted_postings(session: Session) -> tuple[int, int]:
-    """How many postings of conversions of the reserve token there are, and the credits that they
-    brought all accounts, less what was taken back.
+def converted_credits_by_account() -> Select[int, int]:
+    """(account_id, amount): what postings of conversions of the reserve token brought each account
+    that has any, less what was taken back.
     """
-    total = -func.coalesce(func.sum(CreditEntry.counter_delta), 0)
-    query = select(func.count(), total).where(
-        CreditEntry.counter == literal_column("'reserve'")  # as the index says
-    )
-    count, total_credits = session.execute(query).one()
-    return int(count), int(total_credits)
-
-
-def converted_credits_by_account(accounts: Collection[int] | None = None) -> Select[int, int]:
-    """(account_id, credits) of each account that has postings of conversions; of these alone, where
-    some are named.
-    """
-    query = (
-        select(
-            CreditEntry.account_id,
-            (-func.sum(CreditEntry.counter_delta)).label("credits"),
-        )
-        .where(CreditEntry.counter == literal_column("'reserve'"))  # as the index says
-        .group_by(CreditEntry.account_id)
-    )
-    return query if accounts is None else query.where(CreditEntry.account_id.in_(accounts))
+    brought = (-func.sum(CreditEntry.counter_delta)).label("amount")
+    query = select(CreditEntry.account_id, brought).group_by(CreditEntry.account_id)
+    return query.where(CreditEntry.counter == literal_column("'reserve'"))  # as the index says
 
 
 # One statement takes the read or leaves the day as it is. The pools' rows are held first, in their

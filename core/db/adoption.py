@@ -51,6 +51,14 @@ GOES = {
         alter table listing_state add constraint ck_listing_state_source
             check (source in ('live', 'simulated'));
     """,
+    "reserve_total, reserve_touched: dropped, each look at the reserve token sums the rows": """
+        drop function reserve_event_counted, reserve_block_counted, reserve_conversion_counted,
+            reserve_converted_counted, reserve_credit_counted, reserve_event_part, reserve_conversion_count,
+            reserve_converted_count, reserve_count, reserve_touch cascade;
+        drop table reserve_total, reserve_touched;
+        alter table reserve_reading drop column audited_number, drop column audited_at,
+            drop column compared_account_id;
+    """,
     "market_look, market_loose_parts, market_attach_part: dropped, nothing calls them": (
         "drop function market_attach_part(text, timestamptz);"
         "drop function market_loose_parts(text, timestamptz, timestamptz);"

@@ -8,7 +8,7 @@ Law: what is shown was marked before the oldest live signal of the vault, so tha
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
@@ -39,6 +39,8 @@ from core.fund.tables import (
 from core.market.liquidity_views import liquidity_of
 
 MOST_PRICE_E12: Final = 10**24
+# of a PaperBook, those that FundPaper has too
+COLUMNS: Final = tuple(one.name for one in fields(PaperBook) if one.name != "positions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,17 +246,8 @@ def _load(session: WriteSession, vault_id: int, now: datetime) -> PaperBook:
         return book
     query = select(FundPaperPosition.market, FundPaperPosition.quantity_e18)
     held = session.execute(query.where(FundPaperPosition.vault_id == vault_id))
-    return PaperBook(
-        cash_usdc_e6=found.cash_usdc_e6,
-        peak_usdc_e6=found.peak_usdc_e6,
-        accrued_at=found.accrued_at,
-        positions=dict(held.all()),
-        max_drawdown_bps_e2=found.max_drawdown_bps_e2,
-        trades=found.trades,
-        fees_usdc_e6=found.fees_usdc_e6,
-        impact_usdc_e6=found.impact_usdc_e6,
-        fund_fees_usdc_e6=found.fund_fees_usdc_e6,
-    )
+    figures = {name: getattr(found, name) for name in COLUMNS}
+    return PaperBook(positions=dict(held.all()), **figures)
 
 
 def _keep(session: WriteSession, vault_id: int, book: PaperBook) -> None:
@@ -274,16 +267,7 @@ def _keep(session: WriteSession, vault_id: int, book: PaperBook) -> None:
 
 
 def _columns(book: PaperBook) -> dict[str, object]:
-    return {
-        "cash_usdc_e6": book.cash_usdc_e6,
-        "peak_usdc_e6": book.peak_usdc_e6,
-        "max_drawdown_bps_e2": book.max_drawdown_bps_e2,
-        "trades": book.trades,
-        "fees_usdc_e6": book.fees_usdc_e6,
-        "impact_usdc_e6": book.impact_usdc_e6,
-        "fund_fees_usdc_e6": book.fund_fees_usdc_e6,
-        "accrued_at": book.accrued_at,
-    }
+    return {name: getattr(book, name) for name in COLUMNS}
 
 
 def _record(
@@ -299,12 +283,8 @@ def _record(
             signal_seq=seq,
             vault_id=vault_id,
             reason=reason,
-            side=None if fill is None else fill.side,
-            quantity_e18=None if fill is None else fill.quantity_e18,
-            usdc_e6=None if fill is None else fill.usdc_e6,
-            fee_usdc_e6=None if fill is None else fill.fee_usdc_e6,
-            impact_usdc_e6=None if fill is None else fill.impact_usdc_e6,
             at=now,
+            **({} if fill is None else asdict(fill)),
         )
     )
     session.flush()

@@ -14,7 +14,6 @@ from sqlalchemy import (
     select,
     true,
     tuple_,
-    update,
 )
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
@@ -299,12 +298,6 @@ def save_reading(session: WriteSession, values: Mapping[str, Any]) -> None:
         .values(**values)
         .on_conflict_do_update(index_elements=["chain_id"], set_=fresh)
     )
-
-
-def note_reading(session: WriteSession, chain_id: int, values: Mapping[str, Any]) -> None:
-    """Of the reading that there is, by column."""
-    row = ReserveReading
-    session.execute(update(row).where(row.chain_id == chain_id).values(**values))
 
 
 def converted_e6(session: Session, account_id: int, account_ref: str) -> int:

@@ -6,7 +6,7 @@ the newest event up to it. Events can be rebuilt; conversions, references and cl
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Text, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, Integer, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import AddressColumn, Base, HexColumn, Uint256, sql_list
@@ -210,35 +210,4 @@ class ReserveReading(Base):
     usdc_e6: Mapped[int] = mapped_column(Uint256)  # what the contract holds, donations included
     is_reconciled: Mapped[bool]
     read_at: Mapped[datetime]
-    # all rows were summed last: up to that block, at that time
-    audited_number: Mapped[int | None]
-    audited_at: Mapped[datetime | None]
-    compared_account_id: Mapped[int | None]  # the last that was; the next one follows
     right_number: Mapped[int | None]  # the last block at which record and contract had the same
-
-
-class ReserveTotal(Base):
-    """Running sums of rows, by part (reconciliation.RunningPart), kept by triggers in the transaction
-    that changes the rows: each move is a row, and the total is the sum of a part's rows, which the job
-    `reserve` puts together. `chain_id` 0: of no chain.
-    """
-
-    __tablename__ = "reserve_total"
-
-    id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
-    chain_id: Mapped[int]
-    part: Mapped[str] = mapped_column(Text)
-    rows: Mapped[int]
-    amount: Mapped[int] = mapped_column(Uint256)
-
-
-class ReserveTouched(Base):
-    """Accounts whose conversions or credit of conversions changed since they were compared, and by how
-    many transactions.
-    """
-
-    __tablename__ = "reserve_touched"
-
-    account_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    touches: Mapped[int]
-    touched_by: Mapped[int | None]  # the transaction that did last

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Final, Generic, TypeVar
 
 from core.chain.reader import ChainReader
-from core.sponsored.prices import EthPrices, FixedEthPrice
+from core.sponsored.prices import EthPrices
 from core.sponsored.readings import gas_by_size
 from core.sponsored.rules import GasPrice
 
@@ -68,4 +68,4 @@ class KeptReadings:
 
     gas: SharedGasReading = field(default_factory=SharedGasReading)
     takes_fees: SharedReading[bool] = field(default_factory=SharedReading)
-    eth_price: EthPrices = field(default_factory=lambda: FixedEthPrice(None))
+    eth_price: EthPrices = field(default_factory=EthPrices)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from sqlalchemy.orm import Session
 
@@ -52,57 +52,36 @@ class EthUnknown:
     why: str
 
 
-class EthPrices(Protocol):
-    def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown: ...
-
-
 @dataclass(frozen=True, slots=True)
-class FixedEthPrice:
-    """The figure of a setting, which is as good as whoever sets it; None: it is not set."""
-
-    usd: Decimal | None
-
-    def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown:
-        if self.usd is None:
-            return EthUnknown("the operator has not set GAS_ETH_USD")
-        return EthInUsdc(_base_units_up(self.usd), EthSource.FIXED)
-
-
-@dataclass(frozen=True, slots=True)
-class MarketEthPrice:
-    """`usd`: the operator's figure, which the market's is held against; None: nothing to hold it
-    against, so that none is known. `is_local`: the simulator's prices count.
+class EthPrices:
+    """As the settings GAS_ETH_USD and GAS_ETH_SOURCE say. `usd` None: the operator's figure is not
+    set, and no price is known. `is_local`: the simulator's prices count.
     """
 
-    usd: Decimal | None
-    is_local: bool
+    usd: Decimal | None = None
+    source: EthSource = EthSource.FIXED
+    is_local: bool = False
 
     def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown:
+        is_fixed = self.source is EthSource.FIXED
         if self.usd is None:
-            return EthUnknown(
-                "the operator has not set GAS_ETH_USD, which exchanges are held against"
-            )
+            held = "" if is_fixed else ", which exchanges are held against"
+            return EthUnknown(f"the operator has not set GAS_ETH_USD{held}")
+        figure = int((self.usd * USDC_E6_PER_USDC).to_integral_value(ROUND_CEILING))
+        if is_fixed:
+            return EthInUsdc(UsdcE6(figure), EthSource.FIXED)
+        return self._median(session, now, figure)
+
+    def _median(self, session: Session, now: datetime, figure: int) -> EthInUsdc | EthUnknown:
         found = eth_usd_median(session, now)
         if found is None:
             return EthUnknown(f"fewer than {LEAST_VENUES} exchanges have a fresh price of it")
         if found.is_simulated and not self.is_local:
             return EthUnknown("the exchanges that are watched here are simulated")
-        figure = _base_units_up(self.usd)
         if not figure <= found.price_e6 * MOST_FACTOR <= figure * MOST_FACTOR**2:
             return EthUnknown(
-                f"the median of {found.venues} exchanges is {usdc_text(UsdcE6(found.price_e6))} USD, more "
+                f"the median of {found.venues} exchanges is {usdc_text(found.price_e6)} USD, more "
                 f"than {MOST_FACTOR} times away from the operator's figure of {usdc_text(figure)}"
             )
         charged = -(-found.price_e6 * MARGIN_PERCENT // 100)
         return EthInUsdc(UsdcE6(charged), EthSource.MARKET, found.as_of)
-
-
-def eth_prices(usd: Decimal | None, source: EthSource, *, is_local: bool) -> EthPrices:
-    """As the settings GAS_ETH_USD and GAS_ETH_SOURCE say."""
-    if source is EthSource.FIXED:
-        return FixedEthPrice(usd)
-    return MarketEthPrice(usd, is_local)
-
-
-def _base_units_up(usd: Decimal) -> UsdcE6:
-    return UsdcE6(int((usd * USDC_E6_PER_USDC).to_integral_value(ROUND_CEILING)))

@@ -28,6 +28,7 @@ from core.errors import InvalidParameterError, OutsideError
 from core.fund import queries as fund
 from core.money import UsdcE6, usdc_text
 from core.perps import operator_orders as rows
+from core.perps.hyperliquid_desk import OperatorDesk
 from core.perps.operator_orders import PreparedOrder
 from core.perps.rules.operator_orders import (
     LIVE_TYPES,
@@ -57,7 +58,6 @@ from core.perps.rules.orders import (
     VenueOrder,
     e8_text,
 )
-from core.perps.venue import OperatorDesk
 from core.times import instant_text, next_day
 
 DEX = ""  # the venue's own markets

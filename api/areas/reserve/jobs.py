@@ -6,15 +6,12 @@
 Laws
 - What differs once may be a node's lie or a block that is just being replaced: a finding is what
   differs at two looks, at the same block or another.
-- Each look costs what was touched since the last one, ACCOUNTS_A_LOOK accounts in turns: one that differs
-  stays touched and keeps none from being compared. Once a day all rows are read, and the running totals
-  are held against them.
 - The reading is kept for the ratio that `/reserve/state` shows.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any, Final
 
 import structlog
@@ -30,28 +27,11 @@ from core.jobs.schedule import JobSkippedError
 from core.reserve import queries
 from core.reserve.chain import ContractNumbers, contract_numbers
 from core.reserve.queries import ReserveState
-from core.reserve.reconciliation import (
-    OF_CONTRACT,
-    RunningPart,
-    Total,
-    Touched,
-    conversion_sums,
-    correct_totals,
-    faults,
-    fold_totals,
-    forget,
-    running_totals,
-    totals_of_rows,
-    touched,
-)
+from core.reserve.reconciliation import OF_CONTRACT, conversion_sums, faults
 
 NAME: Final = "reserve"
 EVERY_S: Final = 60
 LIMIT_S: Final = 300
-LOOKS: Final = 2
-FULL_EVERY: Final = timedelta(days=1)
-ACCOUNTS_A_LOOK: Final = 500
-MOVES_A_LOOK: Final = 50_000  # of running totals that are put together
 
 log = structlog.get_logger("worker")
 
@@ -65,79 +45,31 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     token = place.reader.contracts.get("reserve_token")
     if token is None:
         raise JobSkippedError("no reserve token is deployed")
-    look = _look(place, token, now)
-    found = look.faults
-    for _ in range(LOOKS - 1):
-        if not found:
-            break
-        keys = {one.place["part"] for one in found}
-        look = _look(place, token, now)
-        found = [one for one in look.faults if one.place["part"] in keys]
+    found = _look(place, token, now)
+    if found:
+        parts = {one.place["part"] for one in found}
+        found = [one for one in _look(place, token, now) if one.place["part"] in parts]
     new = _write(place, found, now)
-    _end(place, look, now, are_totals_wrong=any(one.place["part"] == "totals" for one in found))
     for one in new:
         log.error("the reserve token does not reconcile", what=one.what)
     says: dict[str, Any] = {"differences": len(found)}
     return says | ({ATTENTION: found[0].what} if found else {})
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """`faults` there are; `right` None: the rows were not all read. `odd`: accounts that differ."""
-
-    chain_id: int
-    block: int
-    faults: list[Fault]
-    odd: frozenset[int]
-    compared: Touched
-    running: Mapping[RunningPart, Total]
-    right: Mapping[RunningPart, Total] | None
-
-
-def _look(place: JobPlace, token: str, now: datetime) -> _Compared:
+def _look(place: JobPlace, token: str, now: datetime) -> list[Fault]:
     with place.database.read() as session:
         chain_id = blocks.cursor_chain(session, TIP)
         record = queries.state(session)
         if chain_id is None or record is None:
             raise JobSkippedError("the indexer has not read the reserve token's events yet")
-        last = queries.reading(session)
-        is_full = last is None or last.audited_at is None or now - last.audited_at >= FULL_EVERY
-        above = -1 if is_full or last is None else last.audited_number or -1
-        after = None if last is None else last.compared_account_id
-        compared = touched(session, after, ACCOUNTS_A_LOOK)
-        running = running_totals(session, chain_id)
-        right = totals_of_rows(session, chain_id) if is_full else None
-        sums = conversion_sums(
-            session,
-            chain_id,
-            right or running,
-            above=above,
-            accounts=None if is_full else list(compared.touches),
-        )
-    if right is not None:
-        odd = sum(right[part] != running[part] for part in RunningPart)
-        sums = replace(sums, odd_totals=odd)
+        sums = conversion_sums(session, chain_id)
     contract = contract_numbers(place.reader, token, record.block_hash)
     with place.database.read() as session:
         if blocks.canonical_hash(session, chain_id, record.block) != record.block_hash:
             raise RecordMovedError(f"block {record.block} was replaced; the next run asks again")
     found = faults(chain_id, record, contract, sums)
     _keep(place, chain_id, record, contract, now, found)
-    odd_accounts = frozenset((*sums.odd_sums, *sums.odd_ledgers))
-    return _Compared(chain_id, record.block, found, odd_accounts, compared, running, right)
-
-
-def _end(place: JobPlace, look: _Compared, now: datetime, *, are_totals_wrong: bool) -> None:
-    """What was compared need not be again, unless it differs; wrong totals are corrected."""
-    with place.database.write() as session:
-        forget(session, look.compared, look.odd)
-        fold_totals(session, MOVES_A_LOOK)
-        done: dict[str, Any] = {"compared_account_id": look.compared.last}
-        if look.right is not None:
-            done |= {"audited_number": look.block, "audited_at": now}
-            if are_totals_wrong:
-                correct_totals(session, look.chain_id, look.running, look.right)
-        queries.note_reading(session, look.chain_id, done)
+    return found
 
 
 def _keep(

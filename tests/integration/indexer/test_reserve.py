@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.orm import Session
 
 from core.blocks import queries as blocks
 from core.blocks.queries import RESERVE_FOLLOWED, SAFE
@@ -20,8 +19,6 @@ from core.reserve.reconciliation import (
     ConversionSums,
     conversion_sums,
     faults,
-    running_totals,
-    totals_of_rows,
 )
 from core.reserve.rules import ConversionStatus
 from core.reserve.tables import ReserveConversion
@@ -83,22 +80,15 @@ def credit_all(follower: Follower, rounds: int = 1) -> None:
         crediting.round()
 
 
-def counted_sums(session: Session) -> ConversionSums:
-    """By the running totals, which are what all rows come to."""
-    totals = running_totals(session, CHAIN_ID)
-    assert totals == totals_of_rows(session, CHAIN_ID)
-    return conversion_sums(session, CHAIN_ID, totals)
-
-
 def sums(database: Database) -> ConversionSums:
     with database.read() as session:
-        return counted_sums(session)
+        return conversion_sums(session, CHAIN_ID)
 
 
 def found_faults(follower: Follower, token: TokenOnChain) -> list[str]:
     with follower.database.read() as session:
         record = queries.state(session)
-        counted = counted_sums(session)
+        counted = conversion_sums(session, CHAIN_ID)
     assert record is not None
     contract = contract_numbers(follower.deployed.reader, token.address, record.block_hash)
     return [one.place["part"] for one in faults(CHAIN_ID, record, contract, counted)]
@@ -459,7 +449,7 @@ def test_reconciliation__of_a_contract_that_holds_too_little__says_so(
     following: Follower, token: TokenOnChain
 ) -> None:
     with following.database.read() as session:
-        record, counted = queries.state(session), counted_sums(session)
+        record, counted = queries.state(session), conversion_sums(session, CHAIN_ID)
     assert record is not None
     contract = contract_numbers(following.deployed.reader, token.address, record.block_hash)
     short = replace(contract, usdc_e6=contract.reserve_e6 + contract.owed_e6 - 1)

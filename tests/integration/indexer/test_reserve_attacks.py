@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from core.blocks.queries import Cursor
 from core.credits.rules.buckets import Credits
@@ -18,9 +17,7 @@ from tests.integration.indexer.test_reserve import (
     account,
     balance,
     call_it_safe,
-    credit_all,
     following,
-    found_faults,
     reference,
     statuses,
     token,
@@ -30,8 +27,6 @@ from tests.personas import AGENT, OWNER
 
 __all__ = ["following", "token"]
 FORGED_USDC = 50 * USDC
-OTHERS_USDC = """update reserve_conversion
-   set usdc_e6 = (select sum(usdc_e6) from reserve_event where kind = 'converted') - usdc_e6"""
 
 
 def makes_up(paid: int) -> View:
@@ -115,34 +110,6 @@ def test_a_position_that_a_reorg_took_back_since_it_was_read__is_confirmed_later
     crediting = Crediting(following.chain, now_utc)
     gone = Cursor(clocked.tip.cursor.number + 1, "0x" + "11" * 32)
     assert crediting._confirm(clocked.tip.cursor, gone, is_history=True) is None
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        # another account's sum, and its credit stays where it was
-        "update reserve_converted set account_id = (select max(id) from account)",
-        # two conversions change what they brought
-        OTHERS_USDC,
-        "update reserve_conversion set account_ref = decode(repeat('77', 32), 'hex')",
-        "update reserve_conversion set holder = decode(repeat('77', 20), 'hex')",
-        "update reserve_conversion set account_id = (select max(id) from account)",
-    ],
-)
-def test_reconciliation__sees_damage_that_keeps_the_sums(
-    following: Follower, token: TokenOnChain, damage: str
-) -> None:
-    mine, _ = account(following.database, 1), account(following.database, 2)
-    ref = reference(following.database, mine)
-    token.buy(AGENT, 102 * USDC)
-    token.convert(AGENT, 4_000 * ONE, ref)
-    token.convert(AGENT, 100 * ONE, ref)
-    following.be_safe()
-    credit_all(following)
-    assert found_faults(following, token) == []
-    with following.database.write() as session:
-        session.execute(text(damage))
-    assert found_faults(following, token) != []
 
 
 def test_amounts_that_no_contract_can_have__stop_no_block(

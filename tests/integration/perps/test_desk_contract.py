@@ -1,6 +1,4 @@
-"""One contract for the fake desk and for the SDK's against a local exchange: orders that somebody
-else signs.
-"""
+"""The desk through the SDK against a local exchange: orders that somebody else signs."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,9 +19,7 @@ from core.perps.rules.orders import (
     VenueOrder,
     VenuePosition,
 )
-from core.perps.venue import RelayDesk
 from tests.hl_exchange import TOO_SMALL, WRONG_PRICE, WRONG_SIZE, Exchange, serving
-from tests.perps_desk import FakeDesk, rejected
 
 OWNER = "0x" + "a1" * 20
 KEY = Account.from_key("0x" + "44" * 32)
@@ -61,17 +57,17 @@ def exchange(served: tuple[Exchange, str]) -> Exchange:
     return found
 
 
-@pytest.fixture(params=["fake", "sdk"])
-def desk(
-    request: pytest.FixtureRequest, exchange: Exchange, served: tuple[Exchange, str]
-) -> RelayDesk:
-    if request.param == "fake":
-        return FakeDesk(exchange)
+@pytest.fixture
+def desk(exchange: Exchange, served: tuple[Exchange, str]) -> HyperliquidDesk:
     return HyperliquidDesk(served[1], answer_s=1.0)
 
 
+def rejected(words: str) -> OrderAnswer:
+    return OrderAnswer(outcome=OrderOutcome.REJECTED, venue_words=words)
+
+
 def relay(
-    desk: RelayDesk, order: VenueOrder = BUY, nonce_ms: int = NONCE, key: object = KEY
+    desk: HyperliquidDesk, order: VenueOrder = BUY, nonce_ms: int = NONCE, key: object = KEY
 ) -> OrderAnswer:
     digest = desk.to_sign(order, CLOID, nonce_ms=nonce_ms, expires_at=EXPIRES).digest
     signed = key.unsafe_sign_hash(digest)  # type: ignore[attr-defined]
@@ -81,48 +77,52 @@ def relay(
 
 
 def test_a_market__has_its_number_its_steps_and_its_mid(
-    desk: RelayDesk, exchange: Exchange
+    desk: HyperliquidDesk, exchange: Exchange
 ) -> None:
     found = desk.markets(["BTC", "NOPE"], "")
     assert found == {"BTC": VenueMarket(asset=0, size_decimals=5, mid_e8=60_000 * 10**8)}
 
 
-def test_positions__are_signed(desk: RelayDesk, exchange: Exchange) -> None:
+def test_positions__are_signed(desk: HyperliquidDesk, exchange: Exchange) -> None:
     exchange.holder(OWNER).positions = {"BTC": Decimal("-0.5"), "ETH": Decimal(0)}
     assert desk.positions(OWNER, "") == (VenuePosition(coin="BTC", size_e8=-50_000_000),)
 
 
 def test_a_key__is_taken_for_the_account_that_approved_it(
-    desk: RelayDesk, exchange: Exchange
+    desk: HyperliquidDesk, exchange: Exchange
 ) -> None:
     assert desk.takes_key(OWNER, KEY.address)
     assert not desk.takes_key(OWNER, STRANGER.address)
 
 
-def test_an_order_that_was_signed_elsewhere__is_filled(desk: RelayDesk, exchange: Exchange) -> None:
+def test_an_order_that_was_signed_elsewhere__is_filled(
+    desk: HyperliquidDesk, exchange: Exchange
+) -> None:
     assert relay(desk) == FILLED
     assert exchange.holder(OWNER).positions == {"BTC": Decimal("0.01")}
 
 
-def test_the_same_order_again__fills_nothing_more(desk: RelayDesk, exchange: Exchange) -> None:
+def test_the_same_order_again__fills_nothing_more(
+    desk: HyperliquidDesk, exchange: Exchange
+) -> None:
     relay(desk)
     assert relay(desk) == rejected("Invalid nonce: duplicate nonce")
     assert exchange.holder(OWNER).positions == {"BTC": Decimal("0.01")}
 
 
-def test_a_limit_that_is_not_reached__rests(desk: RelayDesk, exchange: Exchange) -> None:
+def test_a_limit_that_is_not_reached__rests(desk: HyperliquidDesk, exchange: Exchange) -> None:
     resting = OrderAnswer(outcome=OrderOutcome.ACCEPTED, total_sz_e8=0, oid=1)
     assert relay(desk, LOW) == resting
     assert desk.find(OWNER, CLOID) == resting
 
 
-def test_a_strangers_signature__is_rejected(desk: RelayDesk, exchange: Exchange) -> None:
+def test_a_strangers_signature__is_rejected(desk: HyperliquidDesk, exchange: Exchange) -> None:
     words = f"User or API Wallet {STRANGER.address.lower()} does not exist."
     assert relay(desk, key=STRANGER) == rejected(words)
     assert desk.find(OWNER, CLOID) is None
 
 
-def test_an_order_after_its_expiry__is_rejected(desk: RelayDesk, exchange: Exchange) -> None:
+def test_an_order_after_its_expiry__is_rejected(desk: HyperliquidDesk, exchange: Exchange) -> None:
     exchange.now_ms = lambda: int(EXPIRES.timestamp()) * 1_000 + 1
     assert relay(desk) == rejected("Action expired.")
 
@@ -137,14 +137,14 @@ def test_an_order_after_its_expiry__is_rejected(desk: RelayDesk, exchange: Excha
     ],
 )
 def test_what_is_not_on_the_grid__is_rejected_in_the_venues_words(
-    desk: RelayDesk, exchange: Exchange, changed: dict[str, int], words: str
+    desk: HyperliquidDesk, exchange: Exchange, changed: dict[str, int], words: str
 ) -> None:
     assert relay(desk, replace(BUY, **changed)) == rejected(words)  # type: ignore[arg-type]
     assert exchange.holder(OWNER).positions == {}
 
 
 def test_a_close_of_the_whole__may_be_below_the_minimum_and_a_part_may_not(
-    desk: RelayDesk, exchange: Exchange
+    desk: HyperliquidDesk, exchange: Exchange
 ) -> None:
     exchange.holder(OWNER).positions = {"BTC": Decimal("0.00016")}
     sale = replace(BUY, side=Side.SELL, limit_px_e8=59_400 * 10**8, reduce_only=True)
@@ -154,13 +154,12 @@ def test_a_close_of_the_whole__may_be_below_the_minimum_and_a_part_may_not(
     assert exchange.holder(OWNER).positions == {"BTC": 0}
 
 
-def test_the_signature__covers_the_nonce(desk: RelayDesk) -> None:
+def test_the_signature__covers_the_nonce(desk: HyperliquidDesk) -> None:
     first = desk.to_sign(BUY, CLOID, nonce_ms=NONCE, expires_at=EXPIRES)
     assert first != desk.to_sign(BUY, CLOID, nonce_ms=NONCE + 1, expires_at=EXPIRES)
 
 
-def test_the_typed_data_of_the_sdks_desk__has_the_digest(served: tuple[Exchange, str]) -> None:
-    desk = HyperliquidDesk(served[1])
+def test_the_typed_data__has_the_digest(desk: HyperliquidDesk) -> None:
     sign = desk.to_sign(BUY, CLOID, nonce_ms=NONCE, expires_at=EXPIRES)
     signable = encode_typed_data(full_message=dict(sign.typed_data))
     by_wallet = KEY.sign_message(signable).signature

@@ -1,42 +1,20 @@
-"""One contract for the fake venue and for the SDK against a local exchange; and what only a network
-can do to the SDK.
-"""
+"""Readings of accounts through the SDK against a local exchange, and what a network can do to it."""
 
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import pytest
 from eth_account import Account
 from hyperliquid.exchange import Exchange as SdkExchange
 
 from core.errors import OutsideError
-from core.perps.hyperliquid_venue import HyperliquidVenue
-from core.perps.rules.leg import AccountReading, Degraded
-from core.perps.venue import PerpsVenue
+from core.perps.hyperliquid_desk import HyperliquidDesk
+from core.perps.rules.leg import Degraded
 from tests.hl_exchange import Exchange, serving
 
 OWNER, AGENT = "0x" + "a1" * 20, "0x" + "b2" * 20
-
-
-@dataclass
-class FakeVenue:
-    """What the keeper's tests read from: it knows the accounts and no wire format."""
-
-    exchange: Exchange
-    source: str = "hyperliquid:simulated"
-
-    def read_account(self, owner: str, agent: str, dex: str) -> AccountReading:
-        holder = self.exchange.holders.get(owner.lower())
-        if self.exchange.lies:
-            raise OutsideError("a lie")
-        if holder is None or holder.role != "user" or holder.mode not in ("default", "disabled"):
-            return AccountReading(worth_usdc_e6=None, reason=Degraded.ACCOUNT_MODE)
-        worth = round(float(holder.value) * 10**6)
-        reason = None if agent.lower() in holder.agents else Degraded.KEY_LOST
-        return AccountReading(worth_usdc_e6=worth, reason=reason)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -56,40 +34,35 @@ def exchange(served: tuple[Exchange, str]) -> Exchange:
 
 
 @pytest.fixture
-def sdk(served: tuple[Exchange, str]) -> HyperliquidVenue:
-    return HyperliquidVenue(served[1], answer_s=1.0)
+def venue(exchange: Exchange, served: tuple[Exchange, str]) -> HyperliquidDesk:
+    return HyperliquidDesk(served[1], answer_s=1.0)
 
 
-@pytest.fixture(params=["fake", "sdk"])
-def venue(request: pytest.FixtureRequest, exchange: Exchange, sdk: HyperliquidVenue) -> PerpsVenue:
-    return FakeVenue(exchange) if request.param == "fake" else sdk
-
-
-def read(venue: PerpsVenue) -> tuple[int | None, Degraded | None]:
+def read(venue: HyperliquidDesk) -> tuple[int | None, Degraded | None]:
     found = venue.read_account(OWNER, AGENT, "")
     return found.worth_usdc_e6, found.reason
 
 
-def test_a_sound_account__is_read(venue: PerpsVenue) -> None:
+def test_a_sound_account__is_read(venue: HyperliquidDesk) -> None:
     assert read(venue) == (1_234_500_000, None)
 
 
-def test_the_source__says_that_it_is_simulated(venue: PerpsVenue) -> None:
+def test_the_source__says_that_it_is_simulated(venue: HyperliquidDesk) -> None:
     assert venue.source == "hyperliquid:simulated"
 
 
-def test_a_withdrawn_approval__is_a_lost_key(venue: PerpsVenue, exchange: Exchange) -> None:
+def test_a_withdrawn_approval__is_a_lost_key(venue: HyperliquidDesk, exchange: Exchange) -> None:
     exchange.holder(OWNER).agents.clear()
     assert read(venue) == (1_234_500_000, Degraded.KEY_LOST)
 
 
-def test_a_unified_account__is_another_mode(venue: PerpsVenue, exchange: Exchange) -> None:
+def test_a_unified_account__is_another_mode(venue: HyperliquidDesk, exchange: Exchange) -> None:
     exchange.holder(OWNER).mode = "unifiedAccount"
     assert read(venue) == (None, Degraded.ACCOUNT_MODE)
 
 
 def test_an_account_that_was_never_there__is_another_mode(
-    venue: PerpsVenue, exchange: Exchange
+    venue: HyperliquidDesk, exchange: Exchange
 ) -> None:
     exchange.holders.clear()
     assert read(venue) == (None, Degraded.ACCOUNT_MODE)
@@ -109,7 +82,7 @@ LIES = [
 
 
 @pytest.mark.parametrize("lie", LIES, ids=range(len(LIES)))
-def test_a_lie__is_no_reading(venue: PerpsVenue, exchange: Exchange, lie: bytes) -> None:
+def test_a_lie__is_no_reading(venue: HyperliquidDesk, exchange: Exchange, lie: bytes) -> None:
     exchange.lies["clearinghouseState"] = lie
     with pytest.raises(OutsideError):
         read(venue)
@@ -117,7 +90,7 @@ def test_a_lie__is_no_reading(venue: PerpsVenue, exchange: Exchange, lie: bytes)
 
 def test_a_slow_answer__is_given_up(exchange: Exchange, served: tuple[Exchange, str]) -> None:
     exchange.slow_s = 1.0
-    hasty = HyperliquidVenue(served[1], answer_s=0.2)
+    hasty = HyperliquidDesk(served[1], answer_s=0.2)
     began = time.monotonic()
     with pytest.raises(OutsideError):
         read(hasty)
@@ -148,7 +121,7 @@ def test_a_byte_now_and_then__is_given_up(first: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = threading.Thread(target=_drip(first), args=(listening,), daemon=True)
         server.start()
-        venue = HyperliquidVenue(f"http://127.0.0.1:{listening.getsockname()[1]}", answer_s=0.2)
+        venue = HyperliquidDesk(f"http://127.0.0.1:{listening.getsockname()[1]}", answer_s=0.2)
         began = time.monotonic()
         with pytest.raises(OutsideError):
             read(venue)

@@ -1,5 +1,6 @@
 """Commands and answers of fund signals (docs/fund.md)."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -36,23 +37,21 @@ def _text(value: Any) -> str:
     return str(plain_number(value))
 
 
-def _weight(value: Any) -> int:
-    try:
-        return weight_e4(_text(value), "")
-    except InvalidNumberError as error:
-        raise PydanticCustomError("invalid_number", "{rule}", {"rule": error.rule}) from error
+def _read_by(rule: Callable[[str, str], int]) -> BeforeValidator:
+    """What a rule reads of the number's text."""
 
+    def read(value: Any) -> int:
+        try:
+            return rule(_text(value), "")
+        except InvalidNumberError as error:
+            raise PydanticCustomError("invalid_number", "{rule}", {"rule": error.rule}) from error
 
-def _leverage(value: Any) -> int:
-    try:
-        return leverage_e2(_text(value), "")
-    except InvalidNumberError as error:
-        raise PydanticCustomError("invalid_number", "{rule}", {"rule": error.rule}) from error
+    return BeforeValidator(read)
 
 
 Weight = Annotated[
     int,
-    BeforeValidator(_weight),
+    _read_by(weight_e4),
     WithJsonSchema(
         {
             "anyOf": [
@@ -69,7 +68,7 @@ Weight = Annotated[
 ]
 Leverage = Annotated[
     int,
-    BeforeValidator(_leverage),
+    _read_by(leverage_e2),
     WithJsonSchema(
         {
             "anyOf": [

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
@@ -16,15 +16,8 @@ from core.fund import queries as fund
 from core.fund.accounts import FundSetup
 from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
 from core.fund.rules.plan import FollowerAccount
-from core.listings.queries import add_listings, find_listing
-from core.listings.rules import Symbol
 from core.market import parts
-from core.market.tables import (
-    MarketAsset,
-    MarketListing,
-    MarketListingState,
-    MarketRollup,
-)
+from core.market.tables import MarketListing, MarketListingState, MarketRollup
 from core.money import UsdcE6
 from tests.integration.api.conftest import (
     KEY,
@@ -34,6 +27,7 @@ from tests.integration.api.conftest import (
     deps_of,
 )
 from tests.integration.scenes import Scenes, partitioned
+from tests.market_rows import ListedPair, add_pairs
 
 ADDRESS = "0x1111111111111111111111111111111111111111"
 USD = 1_000_000
@@ -166,71 +160,29 @@ def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) ->
     session.execute(insert(MarketRollup), rows)
 
 
-def market(session: WriteSession, clock: Clock, base: str, **state: Any) -> int:
-    """A listing at binance that was looked at; its id."""
-    listing = find_listing(session, "binance", Symbol(base, "USDT"))
-    assert listing is not None
-    asset_id = session.scalars(
-        insert(MarketAsset).values(ticker=base).returning(MarketAsset.id)
-    ).one()
-    named = {"exchange": "binance", "listing_id": listing.id, "asset_id": asset_id}
-    session.add(
-        MarketListing(
-            **named,
-            native_id=f"{base}USDT",
-            native_base=base,
-            native_quote="USDT",
-            base=base,
-            quote="USDT",
-            min_size_quote=5.0,
-            first_seen_at=clock.now,
-            seen_at=clock.now,
-        )
-    )
-    session.flush()
-    measured = {
-        "in_depth_usd": 123_456.0,
-        "in_spread_bps": 4.25,
-        "in_volume_24h_usd": 5e7,
-        "grade": "B",
-        "is_provisional": False,
-        "mid": 91_250.5,
-        "usd_per_quote": 1.0,
-        "fx_source": "par",
-        **{f"{side}_05_usd": 50_000.0 for side in ("bid", "ask")},
-        **{f"{side}_1_usd": 90_000.0 for side in ("bid", "ask")},
-        **{f"{side}_2_usd": 150_000.0 for side in ("bid", "ask")},
-        "sampled_at": clock.now,
-        "every_s": 60,
-    }
-    session.add(
-        MarketListingState(
-            **named,
-            **(measured | state),
-            token=base,
-            symbol=f"{base}/USDT",
-            token_id=listing.token_id,
-            source="simulated",
-            is_simulated=True,
-            is_truncated=False,
-            first_seen_at=clock.now,
-            updated_at=clock.now,
-        )
-    )
-    session.flush()
-    roll_up(session, listing.id, clock.now, rv=0.01)
-    return int(listing.id)
+MEASURED: dict[str, Any] = {
+    "in_depth_usd": 123_456.0,
+    "in_spread_bps": 4.25,
+    "in_volume_24h_usd": 5e7,
+    **{f"{side}_05_usd": 50_000.0 for side in ("bid", "ask")},
+    **{f"{side}_1_usd": 90_000.0 for side in ("bid", "ask")},
+    **{f"{side}_2_usd": 150_000.0 for side in ("bid", "ask")},
+}
 
 
 @pytest.fixture
 def markets(deps: Deps, clock: Clock) -> None:
     """BTC of grade B, ETH of grade F, and SOL, which trades in the sessions of XNYS."""
     with deps.database.write() as session:
-        pairs = [Symbol(base, "USDT") for base in ("BTC", "ETH", "SOL")]
-        add_listings(session, "binance", pairs, is_simulated=True, now=clock.now)
-        market(session, clock, "BTC")
-        market(session, clock, "ETH", grade="F")
-        market(session, clock, "SOL")
+        pairs = [
+            ListedPair("binance", base, "USDT", 91_250.5, 5e7, grade)
+            for base, grade in (("BTC", "B"), ("ETH", "F"), ("SOL", "B"))
+        ]
+        made = add_pairs(session, pairs, clock.now)
+        session.execute(update(MarketListingState).values(MEASURED))
+        session.execute(update(MarketListing).values(min_size_quote=5.0))
+        for listing_id in made.listings.values():
+            roll_up(session, listing_id, clock.now, rv=0.01)
 
 
 def vault_with(

@@ -345,15 +345,6 @@ def test_the_journey__goes_on_from_apply_to_pilot(world: IndexWorld, payer: Foll
     assert (states()["apply"], states()["pilot"]) == ("done", "in_progress")
 
 
-def test_the_pilots_maker__asks_for_its_vault_after_thirty_days(
-    world: IndexWorld, payer: Follower, clock: Clock
-) -> None:
-    vault_id = world.move(world.paid(payer).json()["application_id"], "approve").json()["vault_id"]
-    clock.pass_(days=30)
-    asked = payer.post(f"/fund/vaults/{vault_id}/request-creation", {})
-    assert (asked.status_code, asked.json()["state"]) == (201, "requested")
-
-
 @pytest.mark.parametrize("first", ["approve", "reject"])
 @pytest.mark.parametrize("second", ["approve", "reject"])
 def test_what_is_decided__is_final(

@@ -19,14 +19,13 @@ from core.fund.ledger import writer as signal_ledger
 from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
 from core.fund.rules.signals import NewSignal
 from core.money import UsdcE6
-from core.perps.hyperliquid_desk import HyperliquidDesk
+from core.perps.hyperliquid_desk import OperatorDesk
 from core.perps.rules.operator_orders import OperatorCaps
 from core.perps.rules.orders import OrderAnswer
 from core.perps.tables import PerpsOperatorOrder
-from core.perps.venue import OperatorDesk
 from tests.hl_exchange import Exchange, serving
 from tests.integration.api.conftest import Clock, FewAnswersChain, deps_of, reason
-from tests.perps_desk import FakeDesk
+from tests.perps_desk import TroubledDesk
 from tests.unit.core.chain.test_signatures import written_otherwise
 
 ACCOUNT = "0x" + "A1" * 20
@@ -43,7 +42,7 @@ class Trader:
 
     client: TestClient
     headers: dict[str, str]
-    venue: FakeDesk
+    venue: TroubledDesk
     clock: Clock
 
     @property
@@ -90,21 +89,29 @@ class Trader:
         return {coin: str(size) for coin, size in self.exchange.holder(ACCOUNT).positions.items()}
 
 
-@pytest.fixture
-def exchange(clock: Clock) -> Exchange:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Exchange, str]]:
     exchange = Exchange()
+    with serving(exchange) as url:
+        yield exchange, url
+
+
+@pytest.fixture
+def exchange(served: tuple[Exchange, str], clock: Clock) -> Exchange:
+    exchange, _ = served
+    exchange.reset()
     exchange.now_ms = lambda: int(clock.now.timestamp() * 1_000)
     exchange.holder(ACCOUNT).agents.add(WALLET.address.lower())
     return exchange
 
 
 @pytest.fixture
-def venue(exchange: Exchange) -> FakeDesk:
-    return FakeDesk(exchange)
+def venue(exchange: Exchange, served: tuple[Exchange, str]) -> TroubledDesk:
+    return TroubledDesk(exchange, served[1])
 
 
 @pytest.fixture
-def desk(venue: FakeDesk) -> OperatorDesk:
+def desk(venue: TroubledDesk) -> OperatorDesk:
     return OperatorDesk(venue=venue, account=ACCOUNT, caps=CAPS, allowance_bps=100)
 
 
@@ -114,7 +121,9 @@ def deps(database: Database, clock: Clock, chain: FewAnswersChain, desk: Operato
 
 
 @pytest.fixture
-def trader(client: TestClient, operator: dict[str, str], venue: FakeDesk, clock: Clock) -> Trader:
+def trader(
+    client: TestClient, operator: dict[str, str], venue: TroubledDesk, clock: Clock
+) -> Trader:
     return Trader(client, operator, venue, clock)
 
 
@@ -149,22 +158,6 @@ def test_a_prepared_order__is_a_row_and_nothing_is_sent(trader: Trader, deps: De
     )  # fmt: skip
     assert made["left_today_usdc"] == "894.000000"
     assert (states(deps), trader.exchange.orders) == (["prepared"], [])
-
-
-def test_a_sale__counts_what_it_fills_at_above_the_mid(trader: Trader) -> None:
-    made = trader.prepared(side="sell")
-    assert (made["limit_px"], made["largest_fill_usdc"]) == ("59400", "606.000000")
-
-
-@pytest.mark.parametrize(("coin", "limit_px"), [("SOL", "100.98"), ("XRP", "1.0011")])
-def test_a_market_order__has_a_limit_that_the_venue_takes(
-    trader: Trader, coin: str, limit_px: str
-) -> None:
-    trader.holds(**{coin: "-7"})
-    made = trader.prepared(coin=coin, size="7", reduce_only=True)
-    assert made["limit_px"] == limit_px
-    done = trader.execute(made).json()
-    assert (done["status"], done["venue_words"], trader.held) == ("accepted", None, {coin: "0"})
 
 
 @pytest.mark.parametrize(
@@ -464,24 +457,10 @@ def test_a_signal_of_another_coin_or_side__is_refused_and_nothing_is_recorded(
     assert trader.record(made, "accepted").json()["signal_id"] is None
 
 
-# Through the SDK
-
-
-@pytest.fixture
-def served(exchange: Exchange) -> Iterator[str]:
-    with serving(exchange) as url:
-        yield url
-
-
-def test_through_the_sdk__a_wallet_signs_the_typed_data(
-    served: str, deps: Deps, trader: Trader
-) -> None:
-    desk = replace(deps.parts.find(OperatorDesk), venue=HyperliquidDesk(served))  # type: ignore[type-var]
-    app = create_app(deps.with_part(OperatorDesk, desk))
-    live = replace(trader, client=TestClient(app, base_url=str(trader.client.base_url)))
-    made = live.prepared()
+def test_a_wallet__signs_the_typed_data(trader: Trader) -> None:
+    made = trader.prepared()
     signable = encode_typed_data(full_message=made["sign"]["typed_data"])
     signature = WALLET.sign_message(signable).signature.to_0x_hex()
-    done = live.post("/execute", {"confirm_id": made["confirm_id"], "signature": signature})
+    done = trader.post("/execute", {"confirm_id": made["confirm_id"], "signature": signature})
     assert done.json()["status"] == "accepted", done.text
-    assert live.held == {"BTC": "0.01"}
+    assert trader.held == {"BTC": "0.01"}

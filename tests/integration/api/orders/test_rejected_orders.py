@@ -13,6 +13,7 @@ from tests.integration.api.orders.test_operator_orders import (
     deps,  # noqa: F401 (a fixture)
     desk,  # noqa: F401 (a fixture)
     exchange,  # noqa: F401 (a fixture)
+    served,  # noqa: F401 (a fixture)
     trader,  # noqa: F401 (a fixture)
     venue,  # noqa: F401 (a fixture)
 )

@@ -15,7 +15,6 @@ from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
 from core.perps.hyperliquid_desk import HyperliquidDesk
-from core.perps.venue import PerpsDesk
 from keeper.perps_closing import ClosingPlace, Closings
 from tests.hl_exchange import Exchange, Holder
 from tests.integration.api.mandates.stage import Stage
@@ -76,7 +75,7 @@ class LegStage:
 
     def keeper(
         self,
-        desk: PerpsDesk | None = None,
+        desk: HyperliquidDesk | None = None,
         database: JobDatabase | None = None,
         signer: CustodySigner = SIGNER,
     ) -> Closings:
@@ -90,7 +89,7 @@ class LegStage:
             )
         )
 
-    def run(self, desk: PerpsDesk | None = None) -> dict[str, Any]:
+    def run(self, desk: HyperliquidDesk | None = None) -> dict[str, Any]:
         return dict(self.keeper(desk).run(self.stage.clock.now))
 
     def later(self, seconds: float = 15) -> "LegStage":

@@ -1,27 +1,7 @@
 """Closing orders are ones that the venue takes, and what it says of a refusal is kept."""
 
-import pytest
-
 from core.perps.rules.orders import cloid_of
 from tests.integration.api.perps.legs import LegStage
-
-
-@pytest.mark.parametrize(
-    ("coin", "size", "limit"),
-    [
-        ("SOL", "-2", "100.98"),  # of 99.99: the limit has a figure more before the point
-        ("XRP", "-30", "1.0011"),
-        ("ATOM", "-0.9", "9.9752"),  # 8.98 USDC: the whole, below the venue's minimum
-        ("SOL", "2", "98.991"),
-    ],
-)
-def test_a_closing_order__is_one_that_the_venue_takes(
-    leg: LegStage, coin: str, size: str, limit: str
-) -> None:
-    leg.holds(**{coin: size})
-    leg.stop()
-    assert leg.run()["over"] == 1
-    assert [one["p"] for one in leg.exchange.orders] == [limit]
 
 
 def test_what_the_venue_says_of_a_refusal__is_in_the_record(leg: LegStage) -> None:

@@ -19,7 +19,7 @@ from core.reserve import queries
 from core.reserve.rules import ReserveEventKind, ReserveFact
 from core.sponsored import queries as sponsored
 from core.sponsored.kept_gas import KeptReadings, SharedReading
-from core.sponsored.prices import FixedEthPrice
+from core.sponsored.prices import EthPrices
 from core.times import utc_text
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
 from tests.integration.api.in_process import AppClient
@@ -66,7 +66,7 @@ class Sponsoring:
     def __init__(self, deps: Deps, database: Database, clock: Clock, usd: Decimal | None) -> None:
         self.database, self.clock, self.treasury = database, clock, SaidOfTreasury()
         made = replace(deps, contracts={**deps.contracts, "sponsored_buy": BATCH}).with_part(
-            KeptReadings, KeptReadings(takes_fees=self.treasury, eth_price=FixedEthPrice(usd))
+            KeptReadings, KeptReadings(takes_fees=self.treasury, eth_price=EthPrices(usd))
         )
         self.client = AppClient(create_app(made), base_url=BASE_URL)
 
@@ -114,14 +114,6 @@ def test_config__of_a_sponsor_without_eth__says_so(sponsoring: Sponsoring) -> No
     assert "no ETH" in str(why)
     sponsoring.sign(1)
     assert sponsoring.config() == (True, None)
-
-
-def test_config__of_a_treasury_that_usdc_froze__says_so(sponsoring: Sponsoring) -> None:
-    sponsoring.sign(1)
-    sponsoring.treasury.takes_fees = False
-    is_enabled, why = sponsoring.config()
-    assert not is_enabled
-    assert "USDC lets no fee reach the treasury" in str(why)
 
 
 def test_config__while_no_node_says_of_the_treasury__sponsors(sponsoring: Sponsoring) -> None:

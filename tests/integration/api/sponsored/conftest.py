@@ -4,7 +4,7 @@ can be killed and started again.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries
 from core.sponsored.kept_gas import KeptReadings
-from core.sponsored.prices import FixedEthPrice
+from core.sponsored.prices import EthPrices
 from core.targets.limits import target_limits
 from keeper.gas import Caps
 from keeper.intents import Desk
@@ -191,17 +191,17 @@ class SponsoredStage:
         self.processes.append(process)
         return process
 
-    def work(self) -> None:
-        """The worker's job, once."""
+    def work(self, database: MortalDatabase | None = None) -> Mapping[str, Any]:
+        """The worker's job, once; what it did."""
         place = JobPlace(
-            database=self.database,
+            database=cast("Database", database or self.database),
             reader=self.chain.reader,
             mark_retention_days=1,
             intent_retention_days=1,
             payouts=payout_limits(CallerLimits()),
             targets=target_limits(CallerLimits()),
         )
-        job.run(place, self.now())
+        return job.run(place, self.now())
 
     def index(self) -> None:
         self.follower.catch_up()
@@ -374,7 +374,7 @@ def staged(
     deploy(deployed)
     clock.now = datetime.fromtimestamp(deployed.now, UTC)
     real = replace(deps, chain=deployed.reader, contracts=deployed.contracts).with_part(
-        KeptReadings, KeptReadings(eth_price=FixedEthPrice(Decimal(1_000)))
+        KeptReadings, KeptReadings(eth_price=EthPrices(Decimal(1_000)))
     )
     leadership = Leadership(url, "indexer", "test")
     assert leadership.try_take(clock.now)

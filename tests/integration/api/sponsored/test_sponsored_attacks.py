@@ -130,12 +130,3 @@ def test_prepare__while_the_record_names_no_treasury__is_refused(
     found = stage.client.get("/reserve/config").json()
     assert found["sponsor_enabled"] is False
     assert "whom the fee is paid to" in found["sponsor_reason"]
-
-
-def test_config__says_whether_buys_are_sponsored_now(stage: SponsoredStage) -> None:
-    found = stage.client.get("/reserve/config").json()
-    assert (found["sponsor_enabled"], found["sponsor_reason"]) == (True, None)
-    stage.clock.now += timedelta(seconds=61)
-    found = stage.client.get("/reserve/config").json()
-    assert found["sponsor_enabled"] is False
-    assert "sponsor" in found["sponsor_reason"]

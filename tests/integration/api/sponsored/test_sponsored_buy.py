@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.reserve.rules import token_text
-from core.sponsored import days, documents
+from core.sponsored import documents
 from tests.each import each
 from tests.integration.api.sponsored.conftest import (
     TREASURY,
@@ -94,13 +94,6 @@ def test_a_quote__names_what_is_minted_to_the_last_unit(
     assert str(stage.tokens(stage.buyer.address)) == quote["tokens_base"]
 
 
-@pytest.mark.parametrize(("usd", "status"), [("4.999999", 400), ("5.000000", 200)])
-def test_prepare__least_amount(
-    stage: SponsoredStage, agent: dict[str, str], usd: str, status: int
-) -> None:
-    assert stage.prepare(agent, usd).status_code == status
-
-
 def test_prepare__what_another_buy_pledged__counts(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -108,15 +101,6 @@ def test_prepare__what_another_buy_pledged__counts(
     answer = stage.prepare(agent, "600.000000")
     assert refusal(answer) == (409, "insufficient_usdc")
     assert "pledged" in answer.json()["detail"]
-
-
-def test_prepare__while_no_sponsor_shows_itself__is_refused(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    stage.pass_time(45)
-    assert stage.prepare(agent).status_code == 200
-    stage.pass_time(16)
-    assert refusal(stage.prepare(agent)) == (503, "sponsor_unavailable")
 
 
 def test_hand_in__twice__is_one_buy(stage: SponsoredStage, agent: dict[str, str]) -> None:
@@ -169,25 +153,6 @@ def test_hand_in__a_malleable_signature__is_refused(
     twin = raw[:32] + (order - int.from_bytes(raw[32:64], "big")).to_bytes(32, "big")
     body["fee_signature"] = "0x" + (twin + bytes([55 - raw[64]])).hex()
     assert refusal(stage.hand_in(agent, body)) == (400, "signature_invalid")
-
-
-def test_hand_in__one_signature_missing__names_it(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    body = stage.signed(stage.prepared(agent))
-    del body["fee_signature"]
-    answer = stage.hand_in(agent, body)
-    assert (answer.status_code, "fee_signature" in answer.json()["detail"]) == (400, True)
-
-
-def test_hand_in__the_51st_of_a_day__is_refused(
-    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(days, "accepted_since", lambda _, scopes, __: dict.fromkeys(scopes, 49))
-    stage.bought(agent)
-    monkeypatch.setattr(days, "accepted_since", lambda _, scopes, __: dict.fromkeys(scopes, 50))
-    answer = stage.hand_in(agent, stage.signed(stage.prepared(agent)))
-    assert (answer.status_code, "retry_at" in answer.text) == (429, True)
 
 
 def test_code_that_appears_after_handing_in__is_not_paid_for(
@@ -297,11 +262,3 @@ def test_a_cancelled_fee__is_not_sent_for(stage: SponsoredStage, agent: dict[str
     stage.work()
     assert stage.processes[0].wire.sent == []
     assert stage.state(agent, quote)["state"] == "stopped"
-
-
-def test_gas_quote__has_a_table_and_names_its_source(stage: SponsoredStage) -> None:
-    answer = stage.client.post("/gas/quote", json={})
-    assert answer.status_code == 200, answer.text
-    body = answer.json()
-    assert (body["source"], body["eth_usd"]) == ("fixed", "1000.000000")
-    assert all(float(row["usdc"]) > 0 for row in body["actions"])

@@ -170,17 +170,6 @@ def test_the_day__ends_at_midnight_utc_by_the_services_own_clock(
     assert stage.hand_in(agent, body).status_code == 202
 
 
-def test_after_three_failures__a_wallet_waits_whatever_account_hands_in(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    for _ in range(FAILURES_A_DAY):
-        failed_buy(stage, agent)
-    other = stage.agent()
-    answer = stage.hand_in(other, stage.signed(stage.prepared(other)))
-    assert reason(answer) == (429, "rate_limited")
-    assert f"of the wallet {stage.buyer.address} failed on chain" in answer.text
-
-
 def test_a_days_buys__are_counted_of_whom_they_are_bounded_for_and_not_of_all(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:

@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from core.reserve.rules import token_text
 from core.sponsored import queries
-from tests.integration.api.conftest import reason
-from tests.integration.api.sponsored.conftest import SponsoredStage
+from tests.integration.api.sponsored.conftest import BUY, SponsoredStage
 from tests.integration.api.sponsored.test_sponsored_attacks import by_the_stages_clock
+from tests.integration.api.sponsored.test_sponsored_refusals import again, told
 
 
 def fee_of(quote: dict[str, Any]) -> int:
@@ -26,10 +26,13 @@ def test_a_fee_submitted_early__leads_to_the_purchase_once_it_is_handed_in(
     body = stage.signed(quote)
     stage.submit_fee_alone(quote, body)
     answer = stage.hand_in(agent, body)
-    assert reason(answer) == (503, "sponsor_unavailable")
-    assert "hand both in again" in answer.text
+    refusal, calls = told(answer, "sponsor_unavailable")
+    assert refusal.startswith("id: its fee was submitted alone")
+    assert "hand both in again" in refusal
+    assert answer.json()["service"]["retry_at"] < quote["expires_at"]
+    assert [one["path"] for one in calls] == [f"{BUY}/{quote['id']}"]
     stage.index()
-    said = stage.state(agent, quote)
+    said = again(stage, agent, calls[0]).json()
     assert (said["state"], said["sending"]) == ("fee_paid", None)
     assert "before the buy was handed in" in said["next"]
     assert stage.hand_in(agent, body).status_code == 202
@@ -144,7 +147,10 @@ def test_a_purchase_submitted_early__shows_whenever_it_is_read(
     stage.submit_purchase_alone(quote, stage.signed(quote), quote["salt"])
     stage.index()
     stage.clock.now += timedelta(seconds=seconds)
-    assert stage.state(agent, quote)["state"] == "bought"
+    seen = stage.state(agent, quote)
+    assert (seen["state"], seen["is_final"], seen["sending"]) == ("bought", False, None)
+    assert seen["next"].startswith("Nothing is left to hand in")
+    assert seen["transfers"][0]["state"] == "paid"
 
 
 def count(stage: SponsoredStage, table: str) -> int:

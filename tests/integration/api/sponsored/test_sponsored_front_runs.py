@@ -4,14 +4,11 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, cast
 
 import httpx
 import pytest
 
 from api.areas.sponsored import jobs as job
-from api.kernel.jobs import JobPlace
-from core.db.engine import Database
 from tests.integration.api.sponsored.conftest import (
     SPONSOR_KEY,
     TREASURY,
@@ -121,17 +118,6 @@ def test_two_front_runs_of_one_buy__are_made_good_as_well(
     assert said["owed_usdc"] == "0.000000"
 
 
-def place(stage: SponsoredStage, database: MortalDatabase) -> JobPlace:
-    return JobPlace(
-        database=cast("Database", database),
-        reader=stage.chain.reader,
-        mark_retention_days=1,
-        intent_retention_days=1,
-        payouts=cast("Any", None),
-        targets=cast("Any", None),
-    )
-
-
 def test_the_job__opens_no_transaction_for_buys_with_nothing_to_do(
     stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,11 +128,11 @@ def test_the_job__opens_no_transaction_for_buys_with_nothing_to_do(
         assert stage.hand_in(agent, body).status_code == 202
     monkeypatch.setattr(job, "A_PAGE", 2)
     counted = MortalDatabase(stage.database, None)
-    assert job.run(place(stage, counted), stage.now())["asked_again"] == 0
+    assert stage.work(counted)["asked_again"] == 0
     assert counted.commits == 0
     for quote, body in zip(quotes, bodies, strict=True):
         stage.submit_fee_alone(quote, body)
     stage.index()
     stage.processes[0].run()
-    assert job.run(place(stage, counted), stage.now())["asked_again"] == 3
+    assert stage.work(counted)["asked_again"] == 3
     assert counted.commits == 3

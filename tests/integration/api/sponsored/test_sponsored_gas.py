@@ -1,10 +1,7 @@
 """What one account may cost the sponsor in a day (docs/sponsored-buys.md#what-is-refused)."""
 
-import json
 from types import SimpleNamespace
-from typing import Any
 
-import httpx
 import pytest
 from eth_account import Account
 
@@ -12,42 +9,22 @@ from core.keeper import gas
 from core.sponsored.days import sponsor_budgets
 from core.sponsored.rules import FAILURES_A_DAY
 from tests.integration.api.conftest import reason
-from tests.integration.api.sponsored.conftest import USDC, LyingWire, SponsoredStage
-
-
-class FrontRun(LyingWire):
-    """Right before the sponsor's transaction the buyer cancels the purchase."""
-
-    def __init__(self, stage: SponsoredStage, quote: dict[str, Any]) -> None:
-        super().__init__()
-        self.stage, self.quote, self.is_cancelled = stage, quote, False
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        asked = json.loads(request.content)
-        calls = asked if isinstance(asked, list) else [asked]
-        sends = any(call["method"] == "eth_sendRawTransaction" for call in calls)
-        if sends and not self.is_cancelled:
-            self.is_cancelled = True
-            self.stage.cancel(self.quote, "purchase")
-        return super().handle_request(request)
+from tests.integration.api.sponsored.conftest import USDC, SponsoredStage
+from tests.integration.api.sponsored.test_sponsored_front_runs import run_after
 
 
 def failed_buy(stage: SponsoredStage, agent: dict[str, str]) -> None:
     """One whose transaction fails on chain, until that is final."""
     quote = stage.bought(agent)
-    for process in stage.processes:
-        process.die()
-    stage.processes.clear()
-    keeper = stage.keeper(FrontRun(stage, quote))
-    keeper.run()
+    run_after(stage, lambda: stage.cancel(quote, "purchase"))
     stage.chain.anvil.mine(100)
     stage.index()
-    keeper.run()
-    keeper.run()
+    for _ in range(2):
+        stage.processes[0].run()
     stage.tell_time()
 
 
-def test_after_three_failed_transactions__an_account_waits_for_the_next_day(
+def test_after_three_failed_transactions__account_and_wallet_wait_for_the_next_day(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
     waiting = stage.prepared(agent)
@@ -58,6 +35,9 @@ def test_after_three_failed_transactions__an_account_waits_for_the_next_day(
     assert "failed on chain today" in answer.text
     assert f"{stage.clock.now.date()}" not in answer.json()["service"]["retry_at"]
     other = stage.agent()
+    refused = stage.hand_in(other, stage.signed(stage.prepared(other)))
+    assert reason(refused) == (429, "rate_limited")
+    assert f"of the wallet {stage.buyer.address} failed on chain" in refused.text
     stage.buyer = Account.create()
     stage.chain.mint(stage.buyer.address, 100 * USDC)
     stage.bought(other)
@@ -70,13 +50,9 @@ def test_what_was_handed_in_before__is_not_sent_after_three_failures(
         failed_buy(stage, agent)
     quote = stage.bought(agent)
     last = stage.bought(agent)
-    for process in stage.processes:
-        process.die()
-    stage.processes.clear()
-    keeper = stage.keeper(FrontRun(stage, quote))
     stage.cancel(last, "fee")
-    keeper.run()
-    assert len(keeper.wire.sent) == 1
+    wire = run_after(stage, lambda: stage.cancel(quote, "purchase"))
+    assert len(wire.sent) == 1
 
 
 def test_a_buys_gas_of_the_day__counts_in_each_of_its_budgets(

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from indexer.chain import sponsored_proofs
-from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
-from tests.integration.api.sponsored.test_sponsored_verdicts import final, follow_by
+from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
+from tests.integration.api.sponsored.test_sponsored_verdicts import final, follow_by, unused
 
 
 def no_bool(call: dict[str, Any], result: Any) -> Any:
@@ -27,10 +27,15 @@ def test_a_state_that_is_neither_yes_nor_no__is_no_word(
     assert (said["state"], said["is_final"]) == ("nothing_paid", True)
 
 
-def test_a_state_that_is_neither_yes_nor_no__is_disputed_where_no_second_node_says_more(
-    stage: SponsoredStage, agent: dict[str, str]
+def no_word(call: dict[str, Any], result: Any) -> Any:
+    return "0x" if call["method"] == "eth_call" else result
+
+
+@pytest.mark.parametrize(("first", "second"), [(None, no_bool), (unused, no_word)])
+def test_a_state_that_one_of_two_nodes_says_nothing_of__is_disputed(
+    stage: SponsoredStage, agent: dict[str, str], first: Lie | None, second: Lie
 ) -> None:
-    follow_by(stage, LyingWire(), LyingWire(no_bool))
+    follow_by(stage, LyingWire(first), LyingWire(second))
     quote = stage.bought(agent)
     stage.pass_time(2_000)
     final(stage)

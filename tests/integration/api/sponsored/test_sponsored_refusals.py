@@ -12,7 +12,7 @@ from api.main import create_app
 from core.money import usdc_text
 from core.sponsored import days
 from core.sponsored.kept_gas import KeptReadings
-from core.sponsored.prices import FixedEthPrice
+from core.sponsored.prices import EthPrices
 from core.times import instant_text, next_day
 from tests.each import each
 from tests.integration.api.conftest import BASE_URL
@@ -121,22 +121,6 @@ def test_an_authorization_that_was_used__leads_to_what_became_of_it(
     assert again(stage, agent, calls[0]).status_code == 200
 
 
-def test_a_fee_that_the_record_lacks__leads_to_what_became_of_it_and_then_back(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    quote = stage.prepared(agent)
-    body = stage.signed(quote)
-    stage.submit_fee_alone(quote, body)
-    answer = stage.hand_in(agent, body)
-    said, calls = told(answer, "sponsor_unavailable")
-    assert said.startswith("id: its fee was submitted alone")
-    assert answer.json()["service"]["retry_at"] < quote["expires_at"]
-    assert [one["path"] for one in calls] == [f"{BUY}/{quote['id']}"]
-    stage.index()
-    assert again(stage, agent, calls[0]).json()["state"] == "fee_paid"
-    assert stage.hand_in(agent, body).status_code == 202
-
-
 def test_a_quote_that_ended_with_its_fee_submitted__leads_to_what_became_of_it(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -212,7 +196,9 @@ def test_code_at_the_buyer__leads_to_a_purchase_with_ones_own_gas(
 def test_no_sponsor__leads_to_where_it_says_when_there_is_one(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    stage.pass_time(61)
+    stage.pass_time(45)
+    assert stage.prepare(agent).status_code == 200
+    stage.pass_time(16)
     said, calls = told(stage.prepare(agent), "sponsor_unavailable")
     assert "no keeper with a sponsor's key is at work" in said
     config = again(stage, agent, calls[0]).json()
@@ -223,7 +209,7 @@ def test_no_sponsor__leads_to_where_it_says_when_there_is_one(
 def test_no_price_of_eth__says_what_is_missing(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    unknown = stage.deps.with_part(KeptReadings, KeptReadings(eth_price=FixedEthPrice(None)))
+    unknown = stage.deps.with_part(KeptReadings, KeptReadings(eth_price=EthPrices(None)))
     with AppClient(create_app(unknown), base_url=BASE_URL) as client:
         body = {"usd": "10.000000", "buyer": stage.buyer.address}
         for answer in (
@@ -235,27 +221,26 @@ def test_no_price_of_eth__says_what_is_missing(
             assert [one["path"] for one in calls] == ["/gas/quote", "/reserve/config"]
 
 
-def test_the_51st_of_a_day__says_from_when_and_what_to_ask_then(
-    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("counted", "count", "says"),
+    [
+        ("accepted_since", 50, "id: this account handed in 50"),
+        ("failed_since", 3, "id: 3 transactions"),
+    ],
+)
+def test_a_used_up_day__says_from_when_and_what_to_ask_then(
+    stage: SponsoredStage,
+    agent: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    counted: str,
+    count: int,
+    says: str,
 ) -> None:
     quote = stage.prepared(agent)
-    monkeypatch.setattr(days, "accepted_since", lambda _, scopes, __: {scopes[0]: 50})
+    monkeypatch.setattr(days, counted, lambda _, scopes, __: {scopes[0]: count})
     answer = stage.hand_in(agent, stage.signed(quote))
     said, calls = told(answer, "rate_limited")
-    assert said.startswith("id: this account handed in 50")
-    assert answer.json()["service"]["retry_at"] in said
-    assert [one["path"] for one in calls] == [PREPARE, "/reserve/config"]
-    assert calls[0]["body"]["usd"] == "10.000000"
-
-
-def test_after_three_failures__says_from_when_and_what_to_ask_then(
-    stage: SponsoredStage, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    quote = stage.prepared(agent)
-    monkeypatch.setattr(days, "failed_since", lambda _, scopes, __: {scopes[0]: 3})
-    answer = stage.hand_in(agent, stage.signed(quote))
-    said, calls = told(answer, "rate_limited")
-    assert said.startswith("id: 3 transactions")
+    assert said.startswith(says)
     assert answer.json()["service"]["retry_at"] in said
     assert [one["path"] for one in calls] == [PREPARE, "/reserve/config"]
     assert calls[0]["body"]["usd"] == "10.000000"
@@ -302,22 +287,6 @@ def test_the_gas_of_a_day__says_from_when_and_what_to_send_then(
     assert ("Prepare another" in said) is is_prepared
 
 
-# What is said of a quote that was not handed in
-
-
-def test_a_purchase_submitted_before_it_was_handed_in__is_not_prepared(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    """It read `prepared`: sign both documents, while the tokens were there."""
-    quote = stage.prepared(agent)
-    stage.submit_purchase_alone(quote, stage.signed(quote), quote["salt"])
-    stage.index()
-    seen = stage.state(agent, quote)
-    assert (seen["state"], seen["is_final"], seen["sending"]) == ("bought", False, None)
-    assert seen["next"].startswith("Nothing is left to hand in")
-    assert seen["transfers"][0]["state"] == "paid"
-
-
 def test_tokens__have_eighteen_decimals_and_base_units_beside(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
@@ -351,4 +320,5 @@ def test_gas_quote__is_the_same_for_five_seconds_and_says_of_when(stage: Sponsor
     later = quoted()
     assert later["as_of"] == first["good_until"]
     assert later["base_fee_wei"] == str(7 * 10**9)
-    assert (first["source"], first["eth_as_of"]) == ("fixed", None)
+    assert (first["source"], first["eth_as_of"], first["eth_usd"]) == ("fixed", None, "1000.000000")
+    assert all(float(row["usdc"]) > 0 for row in first["actions"])

@@ -142,7 +142,7 @@ class Story:
 
     def round(self) -> None:
         """A keeper, killed or not, the worker and the indexer, in any order."""
-        steps: list[Callable[[], None]] = [self._keep, self.stage.work, self.stage.index]
+        steps: list[Callable[[], object]] = [self._keep, self.stage.work, self.stage.index]
         self.rng.shuffle(steps)
         for step in steps:
             if self.rng.random() < 0.85:

@@ -154,31 +154,6 @@ def test_a_lapse__that_another_node_denies_is_disputed_until_they_agree(
     assert (said["state"], said["is_final"]) == ("nothing_paid", True)
 
 
-def test_a_lapse__on_the_word_of_one_of_two_nodes_waits(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    def silent(call: dict[str, Any], result: Any) -> Any:
-        return "0x" if call["method"] == "eth_call" else result
-
-    follow_by(stage, LyingWire(unused), LyingWire(silent))
-    quote = stage.bought(agent)
-    stage.pass_time(2_000)
-    final(stage)
-    said = stage.state(agent, quote)
-    assert (said["state"], said["is_final"]) == ("disputed", False)
-
-
-@pytest.mark.slow
-def test_disputes__are_counted(stage: SponsoredStage, agent: dict[str, str]) -> None:
-    follow_by(stage, LyingWire(altered), LyingWire())
-    stage.bought(agent)
-    stage.processes[0].run()
-    final(stage)
-    metrics = stage.follower.tip.chain.metrics
-    assert metrics.sponsored_unproved._value.get() == 2
-    assert metrics.sponsored_disputes._value.get() == 2
-
-
 # What a quote rests on
 
 

@@ -35,6 +35,22 @@ create function market_loose_parts(parent text, first timestamptz, last timestam
     return 0;
 create function market_attach_part(parent text, since timestamptz) returns void language sql return null;
 alter table fund_index add column day date;
+create table reserve_total (part text);
+create table reserve_touched (account_id bigint);
+alter table reserve_reading add column audited_number bigint, add column audited_at timestamptz,
+    add column compared_account_id bigint;
+create function reserve_event_counted() returns trigger language plpgsql as $$ begin return null; end $$;
+create function reserve_block_counted() returns trigger language plpgsql as $$ begin return null; end $$;
+create function reserve_conversion_counted() returns trigger language plpgsql as $$ begin return null; end $$;
+create function reserve_converted_counted() returns trigger language plpgsql as $$ begin return null; end $$;
+create function reserve_credit_counted() returns trigger language plpgsql as $$ begin return null; end $$;
+create trigger reserve_event_is_counted after insert on reserve_event for each row execute function reserve_event_counted();
+create function reserve_event_part(event reserve_event) returns text language sql return null;
+create function reserve_conversion_count(one reserve_conversion, sign integer) returns void language sql return null;
+create function reserve_converted_count(one reserve_converted, sign integer) returns void language sql return null;
+create function reserve_count(chain bigint, counted text, d_rows bigint, d_amount numeric) returns void
+    language sql return null;
+create function reserve_touch(account bigint) returns void language sql return null;
 alter table owner_alert drop constraint ck_owner_alert_kind, add constraint ck_owner_alert_kind check (kind <> '');
 update alembic_version set version_num = '0070'
 """

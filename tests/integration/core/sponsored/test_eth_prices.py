@@ -12,10 +12,9 @@ from core.market.facts import DataSource
 from core.market.tables import MarketListingState
 from core.sponsored.prices import (
     EthInUsdc,
+    EthPrices,
     EthSource,
     EthUnknown,
-    MarketEthPrice,
-    eth_prices,
 )
 from tests.integration.core.market.conftest import NOON, market
 
@@ -44,7 +43,7 @@ def now(
 ) -> EthInUsdc | EthUnknown:
     figure = None if usd is None else Decimal(usd)
     with database.read() as session:
-        return eth_prices(figure, EthSource.MARKET, is_local=is_local).now(session, NOON)
+        return EthPrices(figure, EthSource.MARKET, is_local).now(session, NOON)
 
 
 def why(database: Database, usd: str | None = "3000") -> str:
@@ -107,9 +106,5 @@ def test_simulated_prices__count_on_a_local_chain_alone(database: Database) -> N
 def test_fixed__is_the_operators_figure_without_a_time(database: Database) -> None:
     listed(database, (9_000.0, 9_000.0, 9_000.0))
     with database.read() as session:
-        found = eth_prices(Decimal("3000.0000001"), EthSource.FIXED, is_local=False)
+        found = EthPrices(Decimal("3000.0000001"))
         assert found.now(session, NOON) == EthInUsdc(3_000_000_001, EthSource.FIXED)  # type: ignore[arg-type]
-
-
-def test_the_settings__choose(database: Database) -> None:
-    assert isinstance(eth_prices(None, EthSource.MARKET, is_local=True), MarketEthPrice)
