@@ -42,8 +42,9 @@ RETRY_S: Final = 1.0
 START_S: Final = 120.0
 
 # Objects. A build of the Hall makes a hundred thousand rows that die together: the collector's default
-# looks at them over and over, and takes a third of its time.
-COLLECT_AFTER: Final = 200_000
+# looks at them over and over, and takes a third of its time. Ten times as many would let the garbage of
+# small jobs pile up for ten minutes: 25 MiB.
+COLLECT_AFTER: Final = 10_000
 
 log = structlog.get_logger(NAME)
 
