@@ -19,7 +19,6 @@ from indexer.venues.port import Parsed, VenueError, VenueErrorReason
 from indexer.venues.scan_venue import VenueScan
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.store import ScannerStore, learn_markets
-from tests.each import each
 from tests.integration.core.market.conftest import NOON, market
 
 BASES = ("BTC", "ETH", "SOL", "XRP", "ADA")
@@ -156,7 +155,7 @@ def test_venue__that_answers_with_html__is_down_and_says_why(
     assert health(database, "kucoin") == (VenueHealth.DOWN, "not_understood")
 
 
-@each(
+@pytest.mark.parametrize(
     ("left", "state", "gone"),
     [(2, ("degraded", "half_markets"), []), (4, ("ok", None), ["ADA"])],
 )
