@@ -8,10 +8,10 @@ leaves there, which nobody sees: it is refused.
 
 import unicodedata
 from ipaddress import ip_network
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
 
 from core.errors import InvalidParameterError
@@ -112,6 +112,7 @@ def _network(text: str) -> str:
         raise ValueError("write an IP address or a network, 10.0.0.0/8") from None
 
 
+BY_COMMAS: Final = BeforeValidator(split)
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Account = Annotated[str, AfterValidator(read_account)]
 Network = Annotated[str, AfterValidator(_network)]

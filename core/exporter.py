@@ -3,8 +3,6 @@ figures of the nodes' pool.
 """
 
 from collections.abc import Iterable
-from http.server import HTTPServer
-from threading import Thread
 
 import structlog
 from prometheus_client import CollectorRegistry, start_http_server
@@ -19,47 +17,18 @@ UNKNOWN = float("nan")  # a figure that is not known yet: no alert fires on it, 
 log = structlog.get_logger("metrics")
 
 
-class Server:
-    """A listening exporter."""
-
-    def __init__(self, server: HTTPServer, thread: Thread) -> None:
-        self._server = server
-        self._thread = thread
-
-    @property
-    def port(self) -> int:
-        return int(self._server.server_port)
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
-def serve(registry: CollectorRegistry, address: str, port: int) -> Server:
-    """Listen for scrapes on a thread of its own; port 0 takes a free one.
-
-    Errors: OSError when the port is taken.
-    """
-    server, thread = start_http_server(port, address, registry)
-    return Server(server, thread)
-
-
-def serve_or_tell(
-    registry: CollectorRegistry, address: str, port: int, variable: str
-) -> Server | None:
-    """None when no port is set, or when it is taken: a process that nobody can watch is better than
-    none.
+def serve_or_tell(registry: CollectorRegistry, address: str, port: int, variable: str) -> None:
+    """Listen for scrapes on a thread of its own until the process ends. It does not when no port is set,
+    or when it is taken: a process that nobody can watch is better than none.
     """
     if port == 0:
-        return None
+        return
     try:
-        return serve(registry, address, port)
+        start_http_server(port, address, registry)
     except OSError as error:
         log.error(
             f"metrics are not served; set {variable} to a free port", port=port, error=str(error)
         )
-        return None
 
 
 class RpcFigures(Collector):

@@ -3,12 +3,12 @@
 core/settings.py reads it with all other settings, and api/main.py hands it down.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_settings import NoDecode
 
-from core.environment import optional
+from core.environment import BY_COMMAS, optional
 
 AgentId = Annotated[int, Field(ge=1, lt=10**18)]
 
@@ -17,18 +17,11 @@ class House(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # The house's agents
-    house_agents: Annotated[tuple[AgentId, ...], NoDecode] = Field(
+    house_agents: Annotated[tuple[AgentId, ...], NoDecode, BY_COMMAS] = Field(
         default=(), max_length=1_000, description="user ids of the agents that the house runs"
     )
     house_runner: AgentId | None = optional("user id of the agent that runs the house's listings")
     record_runner: AgentId | None = optional("the agent whose record is shown with them instead")
-
-    @field_validator("house_agents", mode="before")
-    @classmethod
-    def _split(cls, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return tuple(part.strip() for part in value.split(",") if part.strip())
 
     def is_house(self, agent_id: int) -> bool:
         return agent_id in self.house_agents

@@ -7,10 +7,10 @@ the discovery document show them.
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_settings import NoDecode
 
-from core.environment import Account, split
+from core.environment import BY_COMMAS, Account
 
 MOST = 1_000_000_000  # of whatever is counted
 
@@ -178,7 +178,7 @@ class CallerLimits(BaseModel):
     room_releases_of_pair_per_day: int = count(
         2, "releases in a UTC day between two groups, whoever wrote"
     )
-    shared_funders: Annotated[tuple[Account, ...], NoDecode] = Field(
+    shared_funders: Annotated[tuple[Account, ...], NoDecode, BY_COMMAS] = Field(
         default=(),
         max_length=1_000,
         description="wallets that fund strangers, as exchanges and faucets do: whom they fund is "
@@ -240,8 +240,3 @@ class CallerLimits(BaseModel):
     targets_tier_2: int = count(100, "priority targets of a Tier 2 subscriber")
     reports_tier_1: int = count(20, "PDF reports of a Tier 1 subscriber in a UTC day")
     reports_tier_2: int = count(100, "PDF reports of a Tier 2 subscriber in a UTC day")
-
-    @field_validator("shared_funders", mode="before")
-    @classmethod
-    def _written_with_commas(cls, value: Any) -> Any:
-        return split(value)

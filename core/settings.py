@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from core.database_settings import DatabaseSettings
-from core.environment import Account, Environment, HttpUrl, Network, optional, split
+from core.environment import BY_COMMAS, Account, Environment, HttpUrl, Network, optional, split
 from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
 from core.hexes import read_account
@@ -135,7 +135,7 @@ class Settings(
     )
 
     # Chain and logs
-    rpc_urls: Annotated[list[HttpUrl], NoDecode] = Field(
+    rpc_urls: Annotated[list[HttpUrl], NoDecode, BY_COMMAS] = Field(
         min_length=1, description="JSON-RPC nodes of the chain, best first, with commas"
     )
     rpc_answer_s: float = seconds(
@@ -179,10 +179,10 @@ class Settings(
     operator_key: SecretStr | None = optional(
         "key of the local operator; refused on a chain that is not local"
     )
-    operator_addresses: Annotated[list[Account], NoDecode] = Field(
+    operator_addresses: Annotated[list[Account], NoDecode, BY_COMMAS] = Field(
         default=[], description="wallets that may act as operators"
     )
-    trusted_proxies: Annotated[list[Network], NoDecode] = Field(
+    trusted_proxies: Annotated[list[Network], NoDecode, BY_COMMAS] = Field(
         default=[], description="addresses and networks whose X-Forwarded-For is trusted"
     )
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
@@ -328,11 +328,6 @@ class Settings(
     keeper_mark_retention_days: int = count(
         90, "older judgements are thinned out to the first of each day", 1, 36_500
     )
-
-    @field_validator("rpc_urls", "operator_addresses", "trusted_proxies", mode="before")
-    @classmethod
-    def _lists_are_written_with_commas(cls, value: Any) -> Any:
-        return split(value)
 
     def model_post_init(self, context: Any) -> None:
         """Rules that span several settings. Errors: InvalidParameterError."""

@@ -118,7 +118,7 @@ def run() -> None:
         indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: indexer.stop())
-    server = serve_or_tell(
+    serve_or_tell(
         metrics.registry, settings.host, settings.indexer_metrics_port, "INDEXER_METRICS_PORT"
     )
     try:
@@ -128,9 +128,6 @@ def run() -> None:
         # The supervisor starts a fresh process, which waits for its turn.
         log.error("no longer leading", error=str(error))
         sys.exit(1)
-    finally:
-        if server is not None:
-            server.close()
     log.info("stopped")
 
 

@@ -33,7 +33,7 @@ from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
-from core.exporter import Server, serve_or_tell
+from core.exporter import serve_or_tell
 from core.jobs.schedule import Job, JobDatabase, Schedule
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
@@ -128,18 +128,15 @@ class Keeper:
             loop.stop()
         self.close()
 
-    def serve_metrics(self) -> Server | None:
-        """None when no port is set or it is taken.
-
-        A scrape has a connection of its own and waits for nothing long.
-        """
+    def serve_metrics(self) -> None:
+        """A scrape has a connection of its own and waits for nothing long."""
         settings = self._settings
         if settings.keeper_metrics_port:
             self._scraped = Database(
                 settings.database_url, application_name=f"{NAME} metrics", bounds=SCRAPE
             )
             self._metrics.read_rows(self._scraped, settings.chain_id, now_utc)
-        return serve_or_tell(
+        serve_or_tell(
             self._metrics.registry,
             settings.host,
             settings.keeper_metrics_port,
@@ -369,10 +366,8 @@ def run() -> None:
     keeper = _keeper()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: keeper.end())
-    server = keeper.serve_metrics()
+    keeper.serve_metrics()
     keeper.run()
-    if server is not None:
-        server.close()
     log.info("stopped")
     sys.exit(keeper.exit_code)
 

@@ -21,6 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from api.kernel.bodies import etag_of
+
 FOLDER = Path(__file__).resolve().parent.parent / "web"
 MEDIA_TYPES: Mapping[str, str] = {
     ".html": "text/html; charset=utf-8",
@@ -72,15 +74,16 @@ class WebFile:
 
     @property
     def etag(self) -> str:
-        return f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'
+        return etag_of(self.content)
 
 
 @cache
-def routes_of(folder: Path = FOLDER) -> list[Route]:
+def routes_of() -> list[Route]:
     """Files are read and compressed once per process."""
-    files = _files(folder)
+    files = _files()
     version = version_of(files)
     page = _web_file("index.html", _page(files, version))
+    exit_page = _web_file("exit.html", files["exit.html"])
     served = {
         name: _web_file(name, content)
         for name, content in files.items()
@@ -108,11 +111,11 @@ def routes_of(folder: Path = FOLDER) -> list[Route]:
             )
         return _answer(request, found, FOR_EVER)
 
-    routes = [Route("/", index), Route(PREFIX + "{version}/{path:path}", asset)]
-    if "exit.html" not in files:
-        return routes
-    exit_page = _web_file("exit.html", files["exit.html"])
-    return [*routes, Route("/exit.html", leave)]
+    return [
+        Route("/", index),
+        Route("/exit.html", leave),
+        Route(PREFIX + "{version}/{path:path}", asset),
+    ]
 
 
 def version_of(files: Mapping[str, bytes]) -> str:
@@ -125,14 +128,14 @@ def version_of(files: Mapping[str, bytes]) -> str:
 
 def address_of(name: str) -> str:
     """Where a file of the console is served, for ever."""
-    return f"{PREFIX}{version_of(_files(FOLDER))}/{name}"
+    return f"{PREFIX}{version_of(_files())}/{name}"
 
 
 @cache
-def _files(folder: Path) -> Mapping[str, bytes]:
+def _files() -> Mapping[str, bytes]:
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
+        path.relative_to(FOLDER).as_posix(): path.read_bytes()
+        for path in sorted(FOLDER.rglob("*"))
         if path.is_file() and path.suffix in MEDIA_TYPES and not path.name.endswith(".d.ts")
     }
 

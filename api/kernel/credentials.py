@@ -12,6 +12,7 @@ Laws
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NoReturn
 
 from sqlalchemy.orm import Session
 
@@ -185,18 +186,18 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
 
     Errors: Refusal auth_required, auth_invalid, scope_denied, not_authorized.
     """
-    takes = operation.auth.takes
+    takes, operator = operation.auth.takes, _operator(proven, operator_addresses)
     if takes == {Credential.OPERATOR}:
-        return _operator(proven, operator_addresses)
-    if gives_keys(operation) and _acts_as_operator(proven, operator_addresses):
+        return operator or _no_operator(proven)
+    if gives_keys(operation) and operator is not None:
         raise _operators_only("leave it out, or sign in with another wallet, to have an agent")
     if takes == {Credential.BEARER}:
         return _bearer(proven)
     if Credential.KEY in takes and isinstance(proven.by_key, AgentCaller):
         return proven.by_key
-    is_operator = _is_operator(proven, operator_addresses)
-    if Credential.OPERATOR in takes and _acts_as_operator(proven, operator_addresses):
-        return _operator(proven, operator_addresses)
+    if Credential.OPERATOR in takes and operator is not None:
+        return operator
+    is_operator = _is_operators(proven.by_bearer, operator_addresses)
     takes_session = Credential.SESSION in takes or (Credential.OWNER in takes and not is_operator)
     if takes_session and isinstance(proven.by_bearer, OwnerCaller):
         return proven.by_bearer
@@ -213,31 +214,29 @@ def _operators_only(instead: str) -> Refusal:
     return Refusal("not_authorized", f"An operator makes operators' calls only; {instead}.")
 
 
-def _acts_as_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
-    is_key = isinstance(proven.by_key, OperatorCaller)
-    return is_key or _is_operator(proven, operator_addresses)
-
-
 def gives_keys(operation: Operation) -> bool:
     """Whether it makes its caller the holder of an agent, whoever that is."""
     return operation.secrets is not None and operation.auth.is_free
 
 
-def _is_operator(proven: Proven, operator_addresses: frozenset[str]) -> bool:
-    """Whether the session is one of a wallet that makes an operator."""
-    return (
-        isinstance(proven.by_bearer, OwnerCaller)
-        and proven.by_bearer.wallet_address.lower() in operator_addresses
-    )
+def _is_operators(
+    session: OwnerCaller | BearerCaller | None, operator_addresses: frozenset[str]
+) -> bool:
+    """Whether it is of a wallet that makes an operator."""
+    return isinstance(session, OwnerCaller) and session.wallet_address.lower() in operator_addresses
 
 
-def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCaller:
+def _operator(proven: Proven, operator_addresses: frozenset[str]) -> OperatorCaller | None:
     if isinstance(proven.by_key, OperatorCaller):
         return proven.by_key
-    owner = proven.by_bearer
-    if isinstance(owner, OwnerCaller) and _is_operator(proven, operator_addresses):
-        return OperatorCaller(account_id=owner.account_id, key_id=None)
-    if proven.by_key is None and owner is None:
+    session = proven.by_bearer
+    if session is not None and _is_operators(session, operator_addresses):
+        return OperatorCaller(account_id=session.account_id, key_id=None)
+    return None
+
+
+def _no_operator(proven: Proven) -> NoReturn:
+    if proven == Proven(None, None):
         raise Refusal(
             "auth_required",
             f"This call is the operator's; send the operator's key in {KEY_HEADER}.",

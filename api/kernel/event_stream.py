@@ -5,30 +5,11 @@ headers.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
-from api.kernel.operation import Deps, Refusal
-from api.kernel.streams import LINE_END, FullError, Stream, Streams
-
-FULL_S = 30  # streams last long
-
-
-def no_room(full: FullError, deps: Deps) -> Refusal:
-    if full.is_own:
-        most = deps.limits.event_streams_per_caller
-        return Refusal(
-            "too_many_streams",
-            f"You have {most} streams open, as many as you may; close one, or let several pages "
-            "share one.",
-            remaining={"streams": 0},
-        )
-    detail = "As many streams as this process takes are open; open this one again later."
-    return Refusal(
-        "temporarily_unavailable", detail, retry_at=deps.clock() + timedelta(seconds=FULL_S)
-    )
+from api.kernel.streams import LINE_END, Stream, Streams
 
 
 class EventStreamResponse(EventSourceResponse):

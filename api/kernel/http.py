@@ -32,16 +32,14 @@ from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody, encoded
 from api.kernel.client_address import client_address
 from api.kernel.credentials import KEY_HEADER, Credentials, credentials_sent
-from api.kernel.event_stream import EventStreamResponse, no_room
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers
 from api.kernel.not_now import busy, ending, settling_busy
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import JSON, Outcome
-from api.kernel.pipeline import Unsettled, perform
+from api.kernel.pipeline import Run, SentFields, Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused
-from api.kernel.sale import SentPayment
-from api.kernel.streams import FullError, OpenedStream, Streams
+from api.kernel.sale import NO_PAYMENT, SentPayment
 from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError
 
 REQUEST_ID_HEADER = "X-Request-Id"
@@ -70,19 +68,6 @@ log = structlog.get_logger("api")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class SentFields:
-    """What a caller sent for an operation, read: path, query and body merged, and why they are not
-    whole, if so.
-
-    What could be read is given in either case.
-    """
-
-    fields: Mapping[str, Any]
-    unreadable: Refusal | None = None
-    idempotency_key: str | None = None
-
-
 Read = Callable[[], SentFields]
 """Reads what was sent; work, so that a thread that serves calls does it."""
 
@@ -95,22 +80,12 @@ class Shared:
     answers: KeptAnswers
 
 
-def opened(outcome: Outcome, opening: OpenedStream, deps: Deps) -> Response:
-    """The stream that a call is answered with. Errors: Refusal, where there is no room for one."""
-    streams = deps.parts.find(Streams)
-    assert streams is not None, "create_app makes them"
-    try:
-        return EventStreamResponse(streams, streams.open(opening), outcome.headers)
-    except FullError as full:
-        raise no_room(full, deps) from full
-
-
 async def enter(
     request: Request,
     operation: Operation,
     read: Read,
     deps: Deps,
-    payment: SentPayment | None = None,
+    payment: SentPayment = NO_PAYMENT,
     most_characters: int | None = None,
 ) -> Outcome:
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours
@@ -119,18 +94,16 @@ async def enter(
     credentials = credentials_of(request, deps)
 
     def call() -> Outcome | Unsettled:
-        sent = read()
-        return perform(
-            operation,
-            credentials,
-            sent.fields,
-            deps,
-            idempotency_key=sent.idempotency_key,
+        run = Run(
+            operation=operation,
+            credentials=credentials,
+            sent=read(),
+            deps=deps,
             request_id=request.state.request_id,
-            unreadable=sent.unreadable,
             payment=payment,
             most_characters=most_characters,
         )
+        return perform(run)
 
     try:
         if operation.bounds.asks_nothing and credentials.key is None and credentials.bearer is None:

@@ -2,14 +2,12 @@
 edits no list. Nothing here has a key: what is to be sent goes into the outbox.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
 from core.earn.rules.payout import PayoutLimits
-from core.jobs.rules import KEEPERS
 from core.jobs.schedule import Job, JobDatabase
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
@@ -39,19 +37,6 @@ AreaJob: TypeAlias = Job[JobPlace]
 
 
 def area_jobs() -> tuple[AreaJob, ...]:
-    """Every slow job of the areas, in the order of the areas' names.
-
-    Errors: ValueError when two have one name, since their runs are found by it; and when a module
-    has none.
-    """
-    found = list[AreaJob]()
-    for area in sorted(file.parent.name for file in AREAS.glob("*/jobs.py")):
-        jobs: Sequence[AreaJob] = getattr(import_module(f"api.areas.{area}.jobs"), "JOBS", ())
-        if not jobs:
-            raise ValueError(f"api.areas.{area}.jobs must export JOBS (CONTRIBUTING.md#a-slow-job)")
-        found += jobs
-    names = [*(job.name for job in found), *KEEPERS]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ValueError(f"two slow jobs are named {', '.join(sorted(twice))}; rename one")
-    return tuple(found)
+    """Every slow job of the areas, in the order of the areas' names."""
+    areas = sorted(file.parent.name for file in AREAS.glob("*/jobs.py"))
+    return tuple(job for area in areas for job in import_module(f"api.areas.{area}.jobs").JOBS)

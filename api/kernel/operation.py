@@ -11,7 +11,7 @@ takes and answers; mypy refuses one of another caller, and one that writes in a 
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 from functools import cache
@@ -32,12 +32,11 @@ from sqlalchemy import Connection
 from api.kernel.auth import Auth
 from api.kernel.built import BuiltBody
 from api.kernel.caller import Caller
-from api.kernel.file import File
 from api.kernel.left_out import NullLeavesOut
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.one_sale import OneSale
-from api.kernel.outcome import EVENT_STREAM, JSON, Outcome
+from api.kernel.outcome import EVENT_STREAM, JSON, File, Outcome
 from api.kernel.parts import Parts
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Tool
@@ -148,6 +147,7 @@ class NextCall:
     cost: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Refusal(Exception):
     """A call is refused; `reason` is one of the catalogue's reasons, `detail` one sentence that
     says what to do.
@@ -161,35 +161,22 @@ class Refusal(Exception):
     itself, as the answer to the call's idempotency key; without it the key is free again.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        detail: str,
-        *,
-        status: int | None = None,
-        remaining: Any = None,
-        retry_at: datetime | None = None,
-        missing: Any = None,
-        extra: Mapping[str, Any] | None = None,
-        next_calls: tuple[str | NextCall, ...] | None = None,
-        headers: Mapping[str, str] | None = None,
-        keeps_write: bool = False,
-        keeps_key: bool = False,
-        block: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-        self.status = status
-        self.remaining = remaining
-        self.retry_at = retry_at
-        self.missing = missing
-        self.extra = dict(extra or {})
-        self.next_calls = next_calls
-        self.headers = dict(headers or {})
-        self.keeps_write = keeps_write
-        self.keeps_key = keeps_key
-        self.block = dict(block or {})
+    reason: str
+    detail: str
+    _: KW_ONLY
+    status: int | None = None
+    remaining: Any = None
+    retry_at: datetime | None = None
+    missing: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    next_calls: tuple[str | NextCall, ...] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    keeps_write: bool = False
+    keeps_key: bool = False
+    block: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__init__(self.detail)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -453,8 +440,8 @@ class Reason:
     """
 
     status: int
-    retry_safe: bool
-    who_fixes: str
+    retry_safe: bool = False
+    who_fixes: str = "caller"
     next_calls: tuple[str, ...] = ()
     example: str = ""
 

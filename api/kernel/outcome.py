@@ -4,13 +4,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from api.kernel.file import File
-
 if TYPE_CHECKING:
     from api.kernel.streams import OpenedStream
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An answer that is no JSON. `name`: what it is saved as, of A-Z a-z 0-9 . _ - alone."""
+
+    media_type: str
+    name: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)

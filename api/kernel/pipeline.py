@@ -60,7 +60,7 @@ from api.kernel.operation import (
 from api.kernel.outcome import JSON, Outcome
 from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused, url_of
-from api.kernel.sale import MeteredRead, SentPayment
+from api.kernel.sale import NO_PAYMENT, MeteredRead, SentPayment
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.streams import Holder, OpenedStream
@@ -84,29 +84,46 @@ class Unsettled:
     refuse: Callable[[Refusal], Outcome]
 
 
-@dataclass(slots=True)
-class _Run:
-    """One call on its way through the pipeline; what it proves fills in as it becomes known."""
+@dataclass(frozen=True, slots=True)
+class SentFields:
+    """What a caller sent for an operation, as api.kernel.body read it: path, query and body merged, and
+    why they are not whole, if so; the caller hears it after credentials and ceiling, like any bad input.
+
+    What could be read is given in either case.
+    """
+
+    fields: Mapping[str, Any]
+    unreadable: Refusal | None = None
+    idempotency_key: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One call on its way through the pipeline; what it proves fills in as it becomes known.
+
+    A list that has more than `most_characters` is read with a smaller limit.
+    """
 
     operation: Operation
     credentials: Credentials
-    fields: Mapping[str, Any]
+    sent: SentFields
     deps: Deps
-    idempotency_key: str | None
     request_id: str
-    unreadable: Refusal | None
-    payment: SentPayment
-    now: datetime
-    most_characters: int | None
+    payment: SentPayment = NO_PAYMENT
+    most_characters: int | None = None
+    now: datetime = field(init=False)
     measuring: ExitStack = field(default_factory=ExitStack)
     served: Served = field(default_factory=Served)
     by_key: AgentCaller | OperatorCaller | None = None
     quota: Quota | None = None
     caller: Caller = field(default_factory=Nobody)
 
+    def __post_init__(self) -> None:
+        self.now = self.deps.clock()
+
     @property
     def ids(self) -> dict[str, str]:
-        ids = path_ids(self.operation.path, self.fields)
+        ids = path_ids(self.operation.path, self.sent.fields)
         return (
             ids | {"agents": str(self.caller.account_id)}
             if isinstance(self.caller, AgentCaller)
@@ -114,38 +131,11 @@ class _Run:
         )
 
 
-def perform(
-    operation: Operation,
-    credentials: Credentials,
-    fields: Mapping[str, Any],
-    deps: Deps,
-    *,
-    idempotency_key: str | None = None,
-    request_id: str,
-    unreadable: Refusal | None = None,
-    payment: SentPayment | None = None,
-    most_characters: int | None = None,
-) -> Outcome | Unsettled:
-    """Serve one call. `fields` are path, query and body merged, as api.kernel.body read them.
-
-    `unreadable`: why the body could not be read; the caller hears it after credentials and ceiling,
-    like any bad input. A list that has more than `most_characters` is read with a smaller limit.
-
-    Errors: none that a caller can cause; what is left (a defect of ours) is the edge's to answer.
+def perform(run: Run) -> Outcome | Unsettled:
+    """Serve one call. Errors: none that a caller can cause; what is left (a defect of ours) is the edge's
+    to answer.
     """
-    run = _Run(
-        operation,
-        credentials,
-        fields,
-        deps,
-        idempotency_key,
-        request_id,
-        unreadable,
-        payment or SentPayment(),
-        deps.clock(),
-        most_characters,
-    )
-    run.served = run.measuring.enter_context(deps.metrics.serving(operation.key))
+    run.served = run.measuring.enter_context(run.deps.metrics.serving(run.operation.key))
     outcome = _step(run, _answered)
     if isinstance(outcome, Outcome):
         return outcome
@@ -156,7 +146,7 @@ def perform(
     )
 
 
-def _step(run: _Run, step: Callable[[_Run], Outcome | Settle]) -> Outcome | Settle:
+def _step(run: Run, step: Callable[[Run], Outcome | Settle]) -> Outcome | Settle:
     """The call's outcome, measured and logged, or what is left to do for it."""
     with ExitStack() as ends:
         ends.push(run.measuring)
@@ -171,18 +161,18 @@ def _step(run: _Run, step: Callable[[_Run], Outcome | Settle]) -> Outcome | Sett
     return outcome
 
 
-def _last_step(run: _Run, step: Callable[[_Run], Outcome]) -> Outcome:
+def _last_step(run: Run, step: Callable[[Run], Outcome]) -> Outcome:
     outcome = _step(run, step)
     assert isinstance(outcome, Outcome), "a payment is settled in one go"
     return outcome
 
 
-def _raise(refusal: Refusal, run: _Run) -> Outcome:
+def _raise(refusal: Refusal, run: Run) -> Outcome:
     run.now = run.deps.clock()  # it has waited, and Retry-After counts from now
     raise refusal
 
 
-def _served(run: _Run, step: Callable[[_Run], Outcome | Settle]) -> Outcome | Settle:
+def _served(run: Run, step: Callable[[Run], Outcome | Settle]) -> Outcome | Settle:
     try:
         with _outside(run):
             return step(run)
@@ -192,7 +182,7 @@ def _served(run: _Run, step: Callable[[_Run], Outcome | Settle]) -> Outcome | Se
         return _refused(run, _database_refusal(error, run))
 
 
-def _answered(run: _Run) -> Outcome | Settle:
+def _answered(run: Run) -> Outcome | Settle:
     secret = _secret(run)
     if run.credentials.key is not None:
         try:
@@ -206,19 +196,19 @@ def _answered(run: _Run) -> Outcome | Settle:
     return _read(run) if run.operation.method == "GET" else _write(run)
 
 
-def _secret(run: _Run) -> Refusal | None:
+def _secret(run: Run) -> Refusal | None:
     """Why a wallet route does not look at this call at all, if so; it is the answer whatever the
     credentials are.
     """
     if run.operation.family is Family.WALLET:
         try:
-            refuse_secrets(run.fields)
+            refuse_secrets(run.sent.fields)
         except Refusal as refusal:
             return refusal
     return None
 
 
-def _read(run: _Run) -> Outcome | Settle:
+def _read(run: Run) -> Outcome | Settle:
     answer = run.deps.database.reading(partial(_answer_read, run))
     outcome = _outcome(run, answer)
     sale = answer.sale
@@ -227,12 +217,10 @@ def _read(run: _Run) -> Outcome | Settle:
     return _charged(run, run.operation.sold, outcome, sale)
 
 
-def _charged(
-    run: _Run, sold: Sold[Any], outcome: Outcome, sale: OneSale | None
-) -> Outcome | Settle:
-    resource = url_of(run.deps.base_url, run.operation, run.fields)
+def _charged(run: Run, sold: Sold[Any], outcome: Outcome, sale: OneSale | None) -> Outcome | Settle:
+    resource = url_of(run.deps.base_url, run.operation, run.sent.fields)
     slot = idempotency.slot_of(
-        run.operation, run.caller, run.ids, _command(run), run.idempotency_key
+        run.operation, run.caller, run.ids, _command(run), run.sent.idempotency_key
     )
     read = MeteredRead(
         operation=run.operation,
@@ -240,7 +228,7 @@ def _charged(
         resource=resource,
         payment=run.payment,
         client=run.credentials.client,
-        idempotency_key=run.idempotency_key,
+        idempotency_key=run.sent.idempotency_key,
         slot=slot,
         deps=run.deps,
         now=run.now,
@@ -249,12 +237,12 @@ def _charged(
     return sold.charged(read, outcome)
 
 
-def _write(run: _Run) -> Outcome:
+def _write(run: Run) -> Outcome:
     with run.deps.database.write() as session:
         return _answer_write(run, session)
 
 
-def _answer_read(run: _Run, session: ReadSession) -> Answer[BaseModel]:
+def _answer_read(run: Run, session: ReadSession) -> Answer[BaseModel]:
     _admit(run, session)
     command = _command(run)
     call = ReadCall(
@@ -271,7 +259,7 @@ def _answer_read(run: _Run, session: ReadSession) -> Answer[BaseModel]:
     return answer
 
 
-def _smaller(run: _Run, command: Command, answer: Answer[BaseModel]) -> Command | None:
+def _smaller(run: Run, command: Command, answer: Answer[BaseModel]) -> Command | None:
     """What to read instead of a page that is too long; None: it is not, or it is no page."""
     limit: int | None = getattr(command, "limit", None)
     if run.most_characters is None or limit is None or limit <= 1:
@@ -283,13 +271,15 @@ def _smaller(run: _Run, command: Command, answer: Answer[BaseModel]) -> Command 
     return command.model_copy(update={"limit": max(1, min(limit // 2, fitting))})
 
 
-def _answer_write(run: _Run, session: WriteSession) -> Outcome:
+def _answer_write(run: Run, session: WriteSession) -> Outcome:
     """A refusal that keeps what it wrote ends the transaction like an answer; any other undoes it
     by raising.
     """
     _admit(run, session)
     command = _command(run)
-    slot = idempotency.slot_of(run.operation, run.caller, run.ids, command, run.idempotency_key)
+    slot = idempotency.slot_of(
+        run.operation, run.caller, run.ids, command, run.sent.idempotency_key
+    )
     if slot is not None and run.operation.secrets is not None:
         is_known = run.operation.secrets is ShownSecrets.TO_SENDER or not isinstance(
             run.caller, Nobody
@@ -321,7 +311,7 @@ def _answer_write(run: _Run, session: WriteSession) -> Outcome:
     return outcome
 
 
-def _admit(run: _Run, session: Session) -> None:
+def _admit(run: Run, session: Session) -> None:
     """Who calls, and whether they may: the other credentials, route, scope. Errors: Refusal."""
     bearer = run.credentials.bearer
     by_bearer = None if bearer is None else prove_bearer(session, bearer, run.deps, run.now)
@@ -331,14 +321,14 @@ def _admit(run: _Run, session: Session) -> None:
     require_scope(run.operation, run.caller)
 
 
-def _command(run: _Run) -> Command:
-    if run.unreadable is not None:
-        raise run.unreadable
-    return command_of(run.operation.command, run.fields)
+def _command(run: Run) -> Command:
+    if run.sent.unreadable is not None:
+        raise run.sent.unreadable
+    return command_of(run.operation.command, run.sent.fields)
 
 
 @contextmanager
-def _outside(run: _Run) -> Iterator[None]:
+def _outside(run: Run) -> Iterator[None]:
     """Errors: Refusal, for the domain's rules and for parts outside this service."""
     try:
         yield
@@ -354,7 +344,7 @@ def _outside(run: _Run) -> Iterator[None]:
         ) from error
 
 
-def _outcome(run: _Run, answer: Answer[BaseModel]) -> Outcome:
+def _outcome(run: Run, answer: Answer[BaseModel]) -> Outcome:
     file = None if answer.file is None else answer.file()
     body = _body(answer)
     is_json = run.operation.media[0] == JSON and file is None and answer.lines is None
@@ -372,7 +362,7 @@ def _body(answer: Answer[BaseModel]) -> Mapping[str, Any]:
     return answer.body.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
-def _holder(run: _Run) -> Holder:
+def _holder(run: Run) -> Holder:
     caller, scope = run.caller, run.operation.scope
     if isinstance(caller, OwnerCaller):
         return Holder(counts_as=("owner", caller.account_id), session_id=caller.session_id)
@@ -381,11 +371,11 @@ def _holder(run: _Run) -> Holder:
     return Holder(counts_as=("key", key_id), key_id=key_id, generation=generation, scope=scope)
 
 
-def _refused(run: _Run, refusal: Refusal) -> Outcome:
+def _refused(run: Run, refusal: Refusal) -> Outcome:
     return refused(refusal, run.operation, run.ids, run.now, run.deps.catalogue)
 
 
-def _database_refusal(error: SQLAlchemyError, run: _Run) -> Refusal:
+def _database_refusal(error: SQLAlchemyError, run: Run) -> Refusal:
     log.error(
         "database",
         operation=run.operation.key,
@@ -408,7 +398,7 @@ def _sqlstate(error: SQLAlchemyError) -> str | None:
     return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
 
 
-def _log(run: _Run, served: Served) -> None:
+def _log(run: Run, served: Served) -> None:
     log.info(
         "call",
         operation=run.operation.key,

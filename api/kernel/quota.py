@@ -15,7 +15,7 @@ from datetime import datetime
 
 from api.kernel.caller import OwnerCaller
 from api.kernel.limits import Limits
-from api.kernel.operation import Refusal
+from api.kernel.refusals import used_up_today
 from core.db.engine import WriteSession
 from core.identity import queries as identity
 from core.subscriptions.rules import Tier
@@ -49,21 +49,11 @@ class Quota:
     number: int | None
     now: datetime
 
-    @property
-    def resets_at(self) -> datetime:
-        """The next 00:00 UTC."""
-        return next_day(self.now)
-
     def require_admitted(self) -> None:
         """Errors: Refusal rate_limited when today's calls were used up before this one."""
         if self.number is None:
-            raise Refusal(
-                "rate_limited",
-                f"The {self.ceiling} calls of today are used up; call again from "
-                f"{self.resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
-                remaining={"calls_today": 0},
-                retry_at=self.resets_at,
-            )
+            used_up = f"The {self.ceiling} calls of today are used up"
+            raise used_up_today(used_up, "call again", "calls_today", self.now)
 
     def headers(self) -> dict[str, str]:
         """What every answer to a call with a key carries.
@@ -74,7 +64,7 @@ class Quota:
         return {
             "X-RateLimit-Limit": str(self.ceiling),
             "X-RateLimit-Remaining": str(left),
-            "X-RateLimit-Reset": str(int(self.resets_at.timestamp())),
+            "X-RateLimit-Reset": str(int(next_day(self.now).timestamp())),
         }
 
 
@@ -82,12 +72,10 @@ def count_write(session: WriteSession, owner: OwnerCaller, limits: Limits, now: 
     """Count an owner's write that adds rows, as the last of its transaction. Errors: Refusal
     rate_limited, which undoes it.
     """
-    most, resets_at = limits.owner_writes_per_day, next_day(now)
+    most = limits.owner_writes_per_day
     if not identity.count_write(session, owner.account_id, now.date(), most):
-        raise Refusal(
-            "rate_limited",
+        used_up = (
             f"An owner may add {most} drafts, policies, personas, listings and the like a day, and today's "
-            f"are used up; try again from {resets_at:%Y-%m-%dT%H:%M:%SZ} on.",
-            remaining={"writes_today": 0},
-            retry_at=resets_at,
+            "are used up"
         )
+        raise used_up_today(used_up, "try again", "writes_today", now)

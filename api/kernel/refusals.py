@@ -14,7 +14,7 @@ Laws
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from math import ceil
 from typing import Any
 from urllib.parse import quote
@@ -31,7 +31,7 @@ from core.errors import (
     SettleGraceError,
     WrongStatusError,
 )
-from core.times import instant_text, next_day
+from core.times import instant_text, next_day, whole_second
 
 LAST_RESORT = "discovery.catalog"
 PAYABLE_HEADER = "X-Payable"  # none: a 402 where nothing can be paid
@@ -51,202 +51,170 @@ _NAME_OF_FILE = re.compile(r"\{(\w+)\}(?=\.)")
 REASONS: Mapping[str, Reason] = {
     "auth_required": Reason(
         401,
-        False,
-        "caller",
-        ("identity.connect",),
-        "This call is the agent's; send the agent's key in X-SVC-User-Key.",
+        next_calls=("identity.connect",),
+        example="This call is the agent's; send the agent's key in X-SVC-User-Key.",
     ),
     "auth_invalid": Reason(
         401,
-        False,
-        "caller",
-        ("identity.connect",),
-        "The key in X-SVC-User-Key is not valid; send a live one, or send the agent's "
-        "recovery_code to /auth/agent/recover.",
+        next_calls=("identity.connect",),
+        example=(
+            "The key in X-SVC-User-Key is not valid; send a live one, or send the agent's "
+            "recovery_code to /auth/agent/recover."
+        ),
     ),
     "scope_denied": Reason(
         403,
-        False,
-        "owner",
-        ("agents.scopes",),
-        "This key lacks the scope tx; its owner can grant it.",
+        who_fixes="owner",
+        next_calls=("agents.scopes",),
+        example="This key lacks the scope tx; its owner can grant it.",
     ),
     "not_owner": Reason(
         403,
-        False,
-        "owner",
-        (),
-        "Agent 1001 is not yours; its policy is its owner's to read and to replace.",
+        who_fixes="owner",
+        example="Agent 1001 is not yours; its policy is its owner's to read and to replace.",
     ),
     "not_found": Reason(
-        404, False, "caller", ("mandates.list",), "You have no mandate m_abcdefghij."
+        404, next_calls=("mandates.list",), example="You have no mandate m_abcdefghij."
     ),
     "wrong_status": Reason(
-        409, False, "caller", ("mandates.read",), "The mandate is stopped; an update takes a draft."
+        409,
+        next_calls=("mandates.read",),
+        example="The mandate is stopped; an update takes a draft.",
     ),
     "invalid_parameter": Reason(
-        400,
-        False,
-        "caller",
-        (),
-        "cursor: send the next_cursor of the page before, or leave it out.",
+        400, example="cursor: send the next_cursor of the page before, or leave it out."
     ),
     "invalid_number": Reason(
-        400,
-        False,
-        "caller",
-        (),
-        "amount_usdc: write a decimal with at most 6 decimals, such as 12.500000.",
+        400, example="amount_usdc: write a decimal with at most 6 decimals, such as 12.500000."
     ),
     "insufficient_idle": Reason(
-        409, False, "agent", (), "The report takes out 12.500000 and 0.000000 is idle."
+        409, who_fixes="agent", example="The report takes out 12.500000 and 0.000000 is idle."
     ),
     "signature_invalid": Reason(
         400,
-        False,
-        "caller",
-        ("mandates.terms",),
-        "signature: it is not the owner's over these terms; sign the typed data of GET .../terms.",
+        next_calls=("mandates.terms",),
+        example=(
+            "signature: it is not the owner's over these terms; sign the typed data of GET "
+            ".../terms."
+        ),
     ),
     "idempotency_key_reused": Reason(
         409,
-        False,
-        "caller",
-        (),
-        "This Idempotency-Key was used with another body; take a new key, or send the first "
-        "body again.",
+        example=(
+            "This Idempotency-Key was used with another body; take a new key, or send the first "
+            "body again."
+        ),
     ),
     "idempotency_in_flight": Reason(
         409,
-        True,
-        "caller",
-        (),
-        "A call with this Idempotency-Key is being served; send it again in a moment.",
+        retry_safe=True,
+        example="A call with this Idempotency-Key is being served; send it again in a moment.",
     ),
     "rate_limited": Reason(
         429,
-        True,
-        "caller",
-        (),
-        "The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on.",
+        retry_safe=True,
+        example="The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on.",
     ),
     "too_many_streams": Reason(
         429,
-        True,
-        "caller",
-        (),
-        "You have 8 streams open, as many as you may; close one, or let several pages share one.",
+        retry_safe=True,
+        example=(
+            "You have 8 streams open, as many as you may; close one, or let several pages share "
+            "one."
+        ),
     ),
     "temporarily_unavailable": Reason(
         503,
-        True,
-        "service",
-        ("discovery.ready",),
-        "The database does not answer or is busy; send the call again in a moment.",
+        retry_safe=True,
+        who_fixes="service",
+        next_calls=("discovery.ready",),
+        example="The database does not answer or is busy; send the call again in a moment.",
     ),
     "schema_not_applied": Reason(
         503,
-        True,
-        "service",
-        ("discovery.ready",),
-        "The database lacks this version's tables; its operator applies the migrations.",
+        retry_safe=True,
+        who_fixes="service",
+        next_calls=("discovery.ready",),
+        example="The database lacks this version's tables; its operator applies the migrations.",
     ),
     "agent_key_scope": Reason(
         403,
-        False,
-        "owner",
-        ("agents.scopes",),
-        "This key lacks the scope read; its owner can grant it.",
+        who_fixes="owner",
+        next_calls=("agents.scopes",),
+        example="This key lacks the scope read; its owner can grant it.",
     ),
     "secret_field_refused": Reason(
-        400,
-        False,
-        "caller",
-        (),
-        "api_secret: this service never takes keys or secrets; leave the field out.",
+        400, example="api_secret: this service never takes keys or secrets; leave the field out."
     ),
     "wallet_not_linked": Reason(
         409,
-        False,
-        "caller",
-        ("identity.link", "identity.wallet_status"),
-        "No wallet is linked to your account; link your own wallet first.",
+        next_calls=("identity.link", "identity.wallet_status"),
+        example="No wallet is linked to your account; link your own wallet first.",
     ),
     "account_locked": Reason(
         403,
-        False,
-        "agent",
-        ("safety.notices", "safety.violations"),
-        "A case is open against your account; answer it by its deadline, and call again once it is "
-        "closed.",
+        who_fixes="agent",
+        next_calls=("safety.notices", "safety.violations"),
+        example=(
+            "A case is open against your account; answer it by its deadline, and call again once it is "
+            "closed."
+        ),
     ),
     "tier_required": Reason(
         403,
-        False,
-        "agent",
-        ("subscriptions.preview", "subscriptions.subscribe", "subscriptions.account"),
-        "A priority target needs a Tier 1 subscription; you have Free.",
+        who_fixes="agent",
+        next_calls=("subscriptions.preview", "subscriptions.subscribe", "subscriptions.account"),
+        example="A priority target needs a Tier 1 subscription; you have Free.",
     ),
-    "not_authorized": Reason(403, False, "service", (), "not authorized"),
+    "not_authorized": Reason(403, who_fixes="service", example="not authorized"),
     "conflict_of_interest": Reason(
         403,
-        False,
-        "service",
-        (),
-        "Claim 7 is yours, or of an agent that your wallet owns or funded; another operator decides on it.",
+        who_fixes="service",
+        example="Claim 7 is yours, or of an agent that your wallet owns or funded; another operator decides on it.",
     ),
-    "unknown_route": Reason(404, False, "caller", ()),
-    "method_not_allowed": Reason(405, False, "caller", ()),
-    "body_too_large": Reason(
-        413, False, "caller", (), "The body is larger than 262144 bytes; send less."
-    ),
+    "unknown_route": Reason(404),
+    "method_not_allowed": Reason(405),
+    "body_too_large": Reason(413, example="The body is larger than 262144 bytes; send less."),
     "unsupported_media_type": Reason(
-        415,
-        False,
-        "caller",
-        (),
-        "The body is not JSON; send it with Content-Type: application/json.",
+        415, example="The body is not JSON; send it with Content-Type: application/json."
     ),
     "payment_required": Reason(
         402,
-        False,
-        "caller",
-        ("identity.connect", "credits.prices"),
-        "This read costs 1 credits with an agent's key, or a payment as accepts says.",
+        next_calls=("identity.connect", "credits.prices"),
+        example="This read costs 1 credits with an agent's key, or a payment as accepts says.",
     ),
     "credit_insufficient": Reason(
         402,
-        True,
-        "agent",
-        ("tasks.browse", "credits.balance", "credits.prices"),  # first what earns credit
-        "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as "
-        "accepts says.",
+        retry_safe=True,
+        who_fixes="agent",
+        next_calls=("tasks.browse", "credits.balance", "credits.prices"),  # first what earns credit
+        example=(
+            "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as "
+            "accepts says."
+        ),
     ),
     "payment_invalid": Reason(
         402,
-        False,
-        "caller",
-        ("credits.prices",),
-        "PAYMENT-SIGNATURE: authorization.value is 9999; pay exactly 10000 base units.",
+        next_calls=("credits.prices",),
+        example="PAYMENT-SIGNATURE: authorization.value is 9999; pay exactly 10000 base units.",
     ),
     "payment_already_used": Reason(
         402,
-        False,
-        "caller",
-        ("credits.prices",),
-        "This payment has served a call, or serves one now; sign a new payment for this one.",
+        next_calls=("credits.prices",),
+        example="This payment has served a call, or serves one now; sign a new payment for this one.",
     ),
     "settlement_pending": Reason(
         503,
-        True,
-        "service",
-        (),
-        "The payment is being settled and is not on the chain yet; send the same call with "
-        "the same payment again.",
+        retry_safe=True,
+        who_fixes="service",
+        example=(
+            "The payment is being settled and is not on the chain yet; send the same call with "
+            "the same payment again."
+        ),
     ),
-    "internal_error": Reason(500, False, "service", ()),
+    "internal_error": Reason(500, who_fixes="service"),
     "tw_feature_disabled": Reason(
-        404, False, "service", (), example="This feature is switched off."
+        404, who_fixes="service", example="This feature is switched off."
     ),
 }
 
@@ -360,10 +328,10 @@ def _block(
     if refusal.remaining is not None:
         block["remaining"] = refusal.remaining
     if refusal.retry_at is not None:
-        block["retry_at"] = _rfc3339(refusal.retry_at)
+        block["retry_at"] = instant_text(whole_second(refusal.retry_at))
     if refusal.missing is not None:
         block["missing"] = refusal.missing
-    return block | refusal.block
+    return {**block, **refusal.block}
 
 
 def _without_credential(call: dict[str, Any]) -> dict[str, Any]:
@@ -450,11 +418,3 @@ def _placeholders(path: str) -> list[tuple[str, str]]:
         (path[: found.start()].rstrip("/").rpartition("/")[2], found[1])
         for found in _PATH_NAME.finditer(path)
     ]
-
-
-def _rfc3339(at: datetime) -> str:
-    """Whole seconds, rounded up: a caller that waits until then has waited long enough."""
-    whole = at.astimezone(UTC).replace(microsecond=0) + timedelta(
-        seconds=1 if at.microsecond else 0
-    )
-    return whole.isoformat().replace("+00:00", "Z")

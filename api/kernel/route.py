@@ -17,13 +17,15 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from api.kernel.etag import NOT_MODIFIED, add_cache_headers
-from api.kernel.http import Shared, credentials_of, enter, fields_of, opened, response_of
+from api.kernel.event_stream import EventStreamResponse
+from api.kernel.http import Shared, credentials_of, enter, fields_of, response_of
 from api.kernel.kept_answers import answered_again, place_of
 from api.kernel.operation import Events, Operation
 from api.kernel.outcome import JSON
 from api.kernel.over_rate import over_rate
 from api.kernel.refusals import route_path
 from api.kernel.sale import SentPayment
+from api.kernel.streams import Streams
 
 TEXT = {"schema": {"type": "string"}}
 FILE = {"schema": {"type": "string", "format": "binary"}}  # generated clients read it as bytes
@@ -110,7 +112,9 @@ class OperationRoute(APIRoute):
         payment = _payment_of(request)
         outcome = await enter(request, operation, read, deps, payment)
         if outcome.stream is not None:
-            return opened(outcome, outcome.stream, deps)
+            streams = deps.parts.find(Streams)
+            assert streams is not None, "create_app makes them"
+            return EventStreamResponse(streams, streams.open(outcome.stream), outcome.headers)
         answer = response_of(outcome)
         add_cache_headers(answer, operation, credentials)
         if place is not None and outcome.status in operation.statuses:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from api.kernel.caller import Caller
 from api.kernel.idempotency import IdempotencySlot
@@ -20,6 +21,9 @@ class SentPayment:
     v2: str | None = None
     v1: str | None = None
     only_asks: bool = False
+
+
+NO_PAYMENT: Final = SentPayment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -32,6 +32,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sse_starlette import JSONServerSentEvent, ServerSentEvent
 
 from api.kernel.limits import Limits
+from api.kernel.operation import Refusal
 from api.kernel.workers import Workers
 from core.db.engine import Database, ReadSession
 from core.db.notices import Listener
@@ -41,9 +42,9 @@ from core.texts import shown_json
 LINE_END: Final = "\n"
 RETRY_MS: Final = 3_000  # what a client waits before it connects again
 RECHECK_S: Final = 5.0  # how often keys and sessions are looked at
-TICK_S: Final = 1.0
 AGAIN_S: Final = 1.0  # after the database did not answer
 PLACES_A_SNAPSHOT: Final = 100
+FULL_S: Final = 30  # streams last long
 END_S: Final = 2.0  # what a read under way gets when the process ends
 REOPEN_S: Final = 3_600  # one counted call opens streams for so long ...
 REOPENS: Final = 120  # ... so often
@@ -111,14 +112,6 @@ class NewEvents:
     again_s: float | None = None
 
 
-class FullError(Exception):
-    """No more streams. `is_own`: the caller's own are too many."""
-
-    def __init__(self, is_own: bool) -> None:
-        super().__init__("own" if is_own else "all")
-        self.is_own = is_own
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
     """Whose stream it is.
@@ -183,7 +176,7 @@ class Stream:
         self._told: set[str] | None = None
         self._has_news = True
         lives_s = streams.times.lives_s * random.uniform(0.9, 1)  # noqa: S311 (spreads callers)
-        self._ends_at = self._loop.time() + lives_s
+        self.ending = self._loop.call_later(lives_s, self.end) if lives_s else None
 
     def wake(self, topics: frozenset[str] | None) -> None:
         """`topics`: those it follows; None: anything may have changed."""
@@ -199,11 +192,6 @@ class Stream:
     def end(self) -> None:
         self._is_ended = True
         self._notify()
-
-    def tick(self, at: float) -> None:
-        """The end may be due."""
-        if at >= self._ends_at:
-            self.end()
 
     async def events(self) -> AsyncIterator[ServerSentEvent]:
         """What is sent, until the stream ends."""
@@ -270,21 +258,12 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def require_room(self, holder: Holder) -> None:
-        """Errors: FullError."""
-        if self._of.get(holder.counts_as, 0) >= self.limits.event_streams_per_caller:
-            raise FullError(is_own=True)
-        most = min(self.limits.event_streams, most_open() * 3 // 4)
-        if self._is_ending or len(self._open) >= most:
-            raise FullError(is_own=False)
-
     def open(self, opening: OpenedStream) -> Stream:
-        """Whoever opens one closes it. Errors: FullError."""
-        self.require_room(opening.holder)
+        """Whoever opens one closes it. Errors: Refusal."""
+        self._require_room(opening.holder)
         if not self._tasks and self.times.lives_s > 0:
             self._tasks = [
-                asyncio.ensure_future(task)
-                for task in (self._listen(), self._tick(), self._recheck())
+                asyncio.ensure_future(task) for task in (self._listen(), self._recheck())
             ]
         stream = Stream(self, opening)
         self._open[stream] = None
@@ -293,8 +272,26 @@ class Streams:
             self._by_topic.setdefault(topic, {})[stream] = None
         return stream
 
+    def _require_room(self, holder: Holder) -> None:
+        """Errors: Refusal."""
+        own = self.limits.event_streams_per_caller
+        if self._of.get(holder.counts_as, 0) >= own:
+            raise Refusal(
+                "too_many_streams",
+                f"You have {own} streams open, as many as you may; close one, or let several pages "
+                "share one.",
+                remaining={"streams": 0},
+            )
+        most = min(self.limits.event_streams, most_open() * 3 // 4)
+        if self._is_ending or len(self._open) >= most:
+            detail = "As many streams as this process takes are open; open this one again later."
+            again_at = self.clock() + timedelta(seconds=FULL_S)
+            raise Refusal("temporarily_unavailable", detail, retry_at=again_at)
+
     def close(self, stream: Stream) -> None:
         del self._open[stream]
+        if stream.ending is not None:
+            stream.ending.cancel()
         counts_as = stream.holder.counts_as
         self._of[counts_as] -= 1
         if not self._of[counts_as]:
@@ -385,13 +382,6 @@ class Streams:
                 told.setdefault(stream, set()).add(topic)
         for stream, its in told.items():
             stream.wake(frozenset(its))
-
-    async def _tick(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(TICK_S)
-            for stream in self._open:
-                stream.tick(loop.time())
 
     async def _recheck(self) -> None:
         while True:

@@ -239,18 +239,13 @@ class Workers:
             del self._lines[name]
 
 
-def of_calls() -> Workers:
-    """Those that serve calls."""
-    return Workers(CALLS, CALLS_OF_ONE, at_work=AT_WORK)
-
-
 @dataclass(frozen=True, slots=True)
 class Pools:
     """The threads of one application: those that serve calls, those with a body above LARGE_BYTES, and
     those that look up and settle payments.
     """
 
-    calls: Workers = field(default_factory=of_calls)
+    calls: Workers = field(default_factory=lambda: Workers(CALLS, CALLS_OF_ONE, at_work=AT_WORK))
     large: Workers = field(default_factory=lambda: Workers(LARGE, 1, "large", LARGE_WAITING))
     settling: Workers = field(
         default_factory=lambda: Workers(SETTLING, SETTLING_OF_ONE, "settling")

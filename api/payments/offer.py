@@ -95,7 +95,7 @@ def unpaid(
     """
     required = payment_required(read, detail)
     if required is None:
-        return Refusal(reason, detail, block=block)
+        return Refusal(reason, detail, block=block or {})
     headers = {PAYMENT_REQUIRED_HEADER: _header(required)}
     if failed is not None:
         headers[PAYMENT_RESPONSE_HEADER] = _header(failed)
@@ -103,7 +103,7 @@ def unpaid(
         reason,
         detail,
         extra=required.model_dump(by_alias=True, exclude_none=True),
-        block=block,
+        block=block or {},
         headers=headers,
     )
 

@@ -41,7 +41,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.kernel.body import read_object, require_storable
 from api.kernel.http import (
     Read,
-    SentFields,
     beside,
     body_of,
     credentials_of,
@@ -55,6 +54,7 @@ from api.kernel.not_now import busy
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
+from api.kernel.pipeline import SentFields
 from api.kernel.refusals import refused
 from api.kernel.tool import Profile
 from api.kernel.workers import LARGE_BYTES, BusyError

@@ -32,10 +32,11 @@ from mcp_types.methods import CacheableMethod
 from starlette.requests import Request
 
 from api.kernel.body import require_storable
-from api.kernel.http import SentFields, enter
+from api.kernel.http import enter
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
+from api.kernel.pipeline import SentFields
 
 INDEX_URI: Final = "kg://index"
 NOTE_URI: Final = "kg://notes/"

@@ -36,9 +36,10 @@ from starlette.requests import Request
 
 from api.areas.discovery.service.document import INSTRUCTIONS, NAME, VERSION
 from api.kernel.body import require_storable
-from api.kernel.http import SentFields, enter, json_text
+from api.kernel.http import enter, json_text
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
+from api.kernel.pipeline import SentFields
 from api.kernel.sale import SentPayment
 from api.kernel.tool import ID, Profile
 from api.kernel.validation import command_of

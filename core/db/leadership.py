@@ -22,7 +22,7 @@ Laws
 - Silence is measured by the database's clock alone; `since` is the leader's own, for people.
 - Row locks: the fence takes FOR KEY SHARE, a new epoch FOR UPDATE, a beat neither: a beat never
   waits for a write under way, a new epoch does. So that it need not wait for a frozen one, a fenced
-  transaction is also marked by an advisory lock, by which `end_fenced` finds it.
+  transaction is also marked by an advisory lock, by which it is found.
 - On any doubt (a beat that fails, a connection that breaks) the answer is LeadershipLostError; the
   process ends. A database that takes no writes leaves none: the lead is kept until it does again, and
   the epoch says whose it is then.
@@ -165,7 +165,8 @@ class Leadership:
         connection = self._engine.connect()
         try:
             if self._locked(connection):
-                end_fenced(connection, self.name)
+                # those of an earlier epoch
+                locks.end_holders_of_own(connection, _fence(self.name), 0)
                 self._begin(connection, raise_epoch(connection, self.name, self.holder, now))
         finally:
             if self._connection is None:
@@ -243,11 +244,11 @@ class Leadership:
         self._engine.dispose()
 
     def _locked(self, connection: Connection) -> bool:
-        if try_lock(connection, self.name):
+        """The session's lock, which goes with the connection, is taken at once or not at all."""
+        lock = locks.own(_leadership(self.name))
+        if lock.try_hold(connection):
             return True
-        return end_silent_holder(connection, self.name, SILENT_S) and try_lock(
-            connection, self.name
-        )
+        return end_silent_holder(connection, self.name, SILENT_S) and lock.try_hold(connection)
 
     def _begin(self, connection: Connection, epoch: int) -> None:
         self._connection, self._epoch, self._is_lost = connection, epoch, False
@@ -303,14 +304,6 @@ class Leadership:
 # SQL
 
 
-def try_lock(db: Executor, name: str) -> bool:
-    """Take the session's advisory lock of this name, or answer False at once.
-
-    It goes with the connection.
-    """
-    return locks.own(_leadership(name)).try_hold(db)
-
-
 def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
     """Terminate the backend that holds the lock, if there was no beat for `silent_s` (inclusive);
     True when it is gone.
@@ -328,14 +321,6 @@ def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
     ):
         return False
     return locks.end_holders_of_own(db, _leadership(name), silent_s)
-
-
-def end_fenced(db: Executor, name: str) -> None:
-    """Terminate the backends whose transactions are fenced by an earlier epoch.
-
-    Call it with the lock held.
-    """
-    locks.end_holders_of_own(db, _fence(name), 0)
 
 
 def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:

@@ -9,8 +9,8 @@ from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
 from api.kernel.bodies import etag_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.etag import ETAG
-from api.kernel.file import File
 from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
+from api.kernel.outcome import File
 from api.shared.board_row import as_letter, simulated
 from core.kept import Kept
 from core.kg.notes import queries, vault, views

@@ -10,8 +10,8 @@ from api.areas.reports.schemas import (
     ReportsQuery,
 )
 from api.kernel.caller import AgentCaller
-from api.kernel.file import File
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
+from api.kernel.outcome import File
 from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
 from api.shared.cases import require_unlocked

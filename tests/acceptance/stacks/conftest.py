@@ -1,8 +1,9 @@
-"""Two stacks that this folder's tests share: they are started once, and ended after the last of
-them.
+"""Two stacks that this folder's tests share: each is started once, by the first test that asks for it,
+and ended after the last of them.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,26 +20,35 @@ OUTSIDE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two stacks side by side and what each wrote of itself."""
+class ReadyStack:
+    """A stack, and what it wrote of itself."""
 
-    stacks: tuple[RunningStack, RunningStack]
-    facts: tuple[dict[str, Any], dict[str, Any]]
+    running: RunningStack
+    facts: dict[str, Any]
+
+
+@contextmanager
+def ready(**settings: str) -> Iterator[ReadyStack]:
+    """It must end on an interrupt and leave no stack.json."""
+    with stack_folder() as folder:
+        running = RunningStack(folder, Ports.free(), **settings)
+        try:
+            yield ReadyStack(running, running.await_ready())
+        finally:
+            running.interrupt()
+            output = running.output()
+        assert "stopped" in output
+        assert not (folder / "stack.json").exists()
 
 
 @pytest.fixture(scope="package")
-def pair() -> Iterator[Pair]:
-    """Two stacks of one machine. Both must end on an interrupt and leave no stack.json."""
-    with stack_folder() as folder:
-        stacks = (
-            RunningStack(folder / "one", Ports.free()),
-            RunningStack(folder / "two", Ports.free(), **OUTSIDE),
-        )
-        try:
-            yield Pair(stacks, (stacks[0].await_ready(), stacks[1].await_ready()))
-        finally:
-            for stack in stacks:
-                stack.interrupt()
-            outputs = [stack.output() for stack in stacks]
-        assert all("stopped" in output for output in outputs)
-        assert not any((stack.directory / "stack.json").exists() for stack in stacks)
+def first() -> Iterator[ReadyStack]:
+    with ready() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="package")
+def second() -> Iterator[ReadyStack]:
+    """Beside the first, with settings from outside."""
+    with ready(**OUTSIDE) as stack:
+        yield stack

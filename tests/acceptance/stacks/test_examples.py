@@ -14,14 +14,14 @@ import pytest
 from api.client import Client, Wallet
 from api.client.examples.owner import sign_in
 from tests.acceptance.conftest import ROOT
-from tests.acceptance.stacks.conftest import Pair
+from tests.acceptance.stacks.conftest import ReadyStack
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def owner(pair: Pair) -> Iterator[tuple[Client, Wallet]]:
-    client, wallet = sign_in(pair.facts[0])
+def owner(first: ReadyStack) -> Iterator[tuple[Client, Wallet]]:
+    client, wallet = sign_in(first.facts)
     with client, wallet:
         yield client, wallet
 
@@ -39,14 +39,14 @@ def run(example: str, *arguments: str) -> str:
     return done.stdout
 
 
-def given_mandate(pair: Pair) -> str:
+def given_mandate(first: ReadyStack) -> str:
     """The mandate that owner.py gives; what its agent needs stands in agent.json then."""
-    return run("owner", str(pair.stacks[0].directory)).split()[0]
+    return run("owner", str(first.running.directory)).split()[0]
 
 
-def loop(pair: Pair, *arguments: str) -> list[str]:
+def loop(first: ReadyStack, *arguments: str) -> list[str]:
     """The loop's words, a line each, without the mandate's id and the long line of clauses."""
-    told = run("loop", str(pair.stacks[0].directory / "agent.json"), *arguments).splitlines()
+    told = run("loop", str(first.running.directory / "agent.json"), *arguments).splitlines()
     return [line.partition(" ")[2] for line in told if " accepted: " not in line]
 
 
@@ -55,8 +55,10 @@ def steps(owner: Client, mandate_id: str, kind: str, reported_by: str) -> list[d
     return [step for step in found if step["kind"] == kind and step["reported_by"] == reported_by]
 
 
-def test_an_agent_in_ten_lines__acts_and_reports(pair: Pair, owner: tuple[Client, Wallet]) -> None:
-    told = run("agent", str(pair.stacks[0].directory))
+def test_an_agent_in_ten_lines__acts_and_reports(
+    first: ReadyStack, owner: tuple[Client, Wallet]
+) -> None:
+    told = run("agent", str(first.running.directory))
 
     mandate_id = told.split(":")[0]
     assert "200.000000 USDC an action, 450.000000 left today" in told
@@ -68,11 +70,11 @@ def test_an_agent_in_ten_lines__acts_and_reports(pair: Pair, owner: tuple[Client
 
 
 def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(
-    pair: Pair, owner: tuple[Client, Wallet]
+    first: ReadyStack, owner: tuple[Client, Wallet]
 ) -> None:
-    mandate_id = given_mandate(pair)
+    mandate_id = given_mandate(first)
 
-    told = loop(pair, "--rounds", "10", "--amount", "120.500000")
+    told = loop(first, "--rounds", "10", "--amount", "120.500000")
 
     assert told == [
         "buy 120.500000 USDC, reported; violation: False",
@@ -100,11 +102,11 @@ def test_the_loop__spends_to_the_days_cap_and_leaves_nothing_open(
 
 
 def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(
-    pair: Pair, owner: tuple[Client, Wallet]
+    first: ReadyStack, owner: tuple[Client, Wallet]
 ) -> None:
-    mandate_id = given_mandate(pair)
+    mandate_id = given_mandate(first)
 
-    told = loop(pair, "--rounds", "1", "--amount", "200.000001", "--careless", "--stop")
+    told = loop(first, "--rounds", "1", "--amount", "200.000001", "--careless", "--stop")
 
     assert told[0] == "refused on chain: OverPerTxCap, reported"
     assert told[1].startswith("stopped: 0x")
@@ -121,13 +123,13 @@ def test_a_careless_loop__is_refused_by_the_chain_and_stops_when_told(
 
 
 def test_the_owner__closes_all_and_takes_everything_back(
-    pair: Pair, owner: tuple[Client, Wallet]
+    first: ReadyStack, owner: tuple[Client, Wallet]
 ) -> None:
     """What docs/owners.md says of leaving: stop, then the plan's calls, then the withdrawal, each
     signed by the owner alone.
     """
     client, wallet = owner
-    mandate_id = run("agent", str(pair.stacks[0].directory)).split(":")[0]
+    mandate_id = run("agent", str(first.running.directory)).split(":")[0]
     assert wallet.send(client.mandates.stop_call(mandate_id))["succeeded"]
     stopped = wait_for(lambda: client.mandates.read(mandate_id)["mandate"]["status"] == "stopped")
 

@@ -18,7 +18,7 @@ import pytest
 from api.client.examples.owner import give_mandate, hire, sign_in
 from scripts.openapi_types import write_types
 from tests.acceptance.conftest import ROOT
-from tests.acceptance.stacks.conftest import Pair
+from tests.acceptance.stacks.conftest import ReadyStack
 
 pytestmark = [
     pytest.mark.slow,
@@ -78,9 +78,9 @@ def python() -> Iterator[ModuleType]:
 
 
 @pytest.fixture(scope="module")
-def callers(python: ModuleType, pair: Pair) -> dict[str, Any]:
+def callers(python: ModuleType, first: ReadyStack) -> dict[str, Any]:
     """A client for each scheme of credentials, the operator's and nobody's; the agent has a mandate."""
-    stack = pair.facts[0]
+    stack = first.facts
     owner, wallet = sign_in(stack)
     with owner, wallet:
         agent, _ = hire(owner, wallet, "generated")

@@ -15,18 +15,18 @@ import pytest
 
 from scripts._ports import Ports
 from tests.acceptance.conftest import WITHIN_S, RunningStack
-from tests.acceptance.stacks.conftest import OUTSIDE, Pair
+from tests.acceptance.stacks.conftest import OUTSIDE, ReadyStack
 
 pytestmark = pytest.mark.slow
 
 
-def test_two_stacks__run_side_by_side(pair: Pair) -> None:
-    one, two = pair.facts
+def test_two_stacks__run_side_by_side(first: ReadyStack, second: ReadyStack) -> None:
+    one, two = first.facts, second.facts
 
     assert one["base_url"] != two["base_url"]
     assert [
         httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code
-        for stack in pair.facts
+        for stack in (one, two)
     ] == [200, 200]
     assert set(one["contracts"]) >= {
         "usdc",
@@ -40,9 +40,9 @@ def test_two_stacks__run_side_by_side(pair: Pair) -> None:
 
 
 def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_ones_are_not_set(
-    pair: Pair,
+    second: ReadyStack,
 ) -> None:
-    stack = pair.facts[1]
+    stack = second.facts
     assert stack["operator_key"] == OUTSIDE["OPERATOR_KEY"]
     limits = httpx.get(f"{stack['base_url']}/.well-known/service.json", timeout=5).json()[
         "rate_limits"
@@ -53,8 +53,8 @@ def test_settings_of_the_environment__win_over_those_of_the_stack__and_empty_one
     ) == (7, 100_000)
 
 
-def test_a_stack_that_starts__says_what_it_does(pair: Pair) -> None:
-    said = pair.stacks[0].lines
+def test_a_stack_that_starts__says_what_it_does(first: ReadyStack) -> None:
+    said = first.running.lines
     opened = next(place for place, line in enumerate(said) if line.startswith("open "))
     five = [line.split()[0] for line in said[opened : opened + 5]]
     assert five == ["open", "chain", "database", "processes", "ready"]
@@ -76,8 +76,8 @@ def states_of(stack: dict[str, Any]) -> dict[str, str]:
     return {name: part["status"] for name, part in parts.items()}
 
 
-def test_a_killed_process_is_started_again(pair: Pair) -> None:
-    stack = pair.facts[0]
+def test_a_killed_process_is_started_again(first: ReadyStack) -> None:
+    stack = first.facts
     before = {name: holder_of(stack, name) for name in ("indexer", "keeper")}
     for pid in before.values():
         os.kill(pid, signal.SIGKILL)
@@ -91,12 +91,12 @@ def test_a_killed_process_is_started_again(pair: Pair) -> None:
     assert all(holder_of(stack, name) != pid for name, pid in before.items())
     assert httpx.get(f"{stack['base_url']}/health/ready", timeout=5).status_code == 200
     assert any(
-        "indexer ended with code -9; starting it again" in line for line in pair.stacks[0].lines
+        "indexer ended with code -9; starting it again" in line for line in first.running.lines
     )
 
 
-def test_a_killed_database_comes_back_and_the_stack_with_it(pair: Pair) -> None:
-    stack, directory = pair.facts[1], pair.stacks[1].directory
+def test_a_killed_database_comes_back_and_the_stack_with_it(second: ReadyStack) -> None:
+    stack, directory = second.facts, second.running.directory
     os.kill(
         int((directory / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0]),
         signal.SIGKILL,
@@ -108,7 +108,7 @@ def test_a_killed_database_comes_back_and_the_stack_with_it(pair: Pair) -> None:
     while time.monotonic() < ends and set(states_of(stack).values()) != {"ok"}:
         time.sleep(0.3)
     assert set(states_of(stack).values()) == {"ok"}
-    assert any("the database ended; starting it again" in line for line in pair.stacks[1].lines)
+    assert any("the database ended; starting it again" in line for line in second.running.lines)
 
 
 def test_a_port_in_use__says_which_and_how_to_choose_another(stack_directory: Path) -> None:

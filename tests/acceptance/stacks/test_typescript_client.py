@@ -13,7 +13,7 @@ from eth_utils import keccak
 from web3 import HTTPProvider, Web3
 
 from scripts.build_client_ts import CLIENT, ROOT, build
-from tests.acceptance.stacks.conftest import Pair
+from tests.acceptance.stacks.conftest import ReadyStack
 
 pytestmark = pytest.mark.slow
 
@@ -55,12 +55,12 @@ class Lived:
         return int(self.chain.eth.get_transaction_receipt(self.said[name])["blockNumber"])
 
 
-def live(example: str, package: Path, pair: Pair) -> Lived:
-    stack: dict[str, Any] = pair.facts[0]
+def live(example: str, package: Path, first: ReadyStack) -> Lived:
+    stack: dict[str, Any] = first.facts
     command = [
         "node",
         str(package / "dist" / "examples" / f"{example}.js"),
-        str(pair.stacks[0].directory),
+        str(first.running.directory),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
@@ -69,13 +69,13 @@ def live(example: str, package: Path, pair: Pair) -> Lived:
 
 
 @pytest.fixture(scope="module")
-def by_key(package: Path, pair: Pair) -> Lived:
-    return live("owner", package, pair)
+def by_key(package: Path, first: ReadyStack) -> Lived:
+    return live("owner", package, first)
 
 
 @pytest.fixture(scope="module")
-def by_safe(package: Path, pair: Pair) -> Lived:
-    return live("safe", package, pair)
+def by_safe(package: Path, first: ReadyStack) -> Lived:
+    return live("safe", package, first)
 
 
 @pytest.fixture(params=["by_key", "by_safe"])
@@ -116,10 +116,12 @@ def test_the_owner_of_the_other_example__is_a_key(by_key: Lived) -> None:
     assert by_key.chain.eth.get_code(by_key.chain.to_checksum_address(by_key.said["owner"])) == b""
 
 
-def test_a_refused_call__throws_the_reason_and_who_fixes_it(package: Path, pair: Pair) -> None:
+def test_a_refused_call__throws_the_reason_and_who_fixes_it(
+    package: Path, first: ReadyStack
+) -> None:
     code = f"""
         import {{ answer, createClient, Refused }} from "mandate-wallet-client";
-        const refused = await answer(createClient("{pair.facts[0]["base_url"]}").GET("/mandate-wallet/mandates")).catch((error) => error);
+        const refused = await answer(createClient("{first.facts["base_url"]}").GET("/mandate-wallet/mandates")).catch((error) => error);
         console.log(refused instanceof Refused, refused.response.status, refused.service.reason, refused.service.who_fixes);
     """
     command = ["node", "--input-type=module", "--eval", code]

@@ -2,11 +2,10 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from api.kernel.console import FOLDER, POLICY, routes_of, version_of
+from api.kernel.console import FOLDER, POLICY, version_of
 from scripts import vendor_web
 from tests.integration.api.conftest import TestClient
 
@@ -147,8 +146,3 @@ def test_files_of_the_console__carry_no_inline_code_and_no_html_from_text() -> N
     own = [path for path in FOLDER.rglob("*.js") if path.parent.name != "vendor"]
     assert len(own) > 30
     assert [path.name for path in own if dangerous.search(path.read_text())] == []
-
-
-def test_routes__without_an_exit_page__are_two(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("<p>")
-    assert [route.path for route in routes_of(tmp_path)] == ["/", "/web/{version}/{path:path}"]

@@ -17,7 +17,7 @@ from api.catalogue import catalogue
 from api.kernel.credentials import credentials_sent
 from api.kernel.operation import Operation
 from api.kernel.outcome import Outcome
-from api.kernel.pipeline import perform
+from api.kernel.pipeline import Run, SentFields, perform
 from core.credits.rules.prices import PRICES
 from tests.integration.api.conftest import KEY, reason
 from tests.integration.api.paid_worlds import (
@@ -235,7 +235,13 @@ def work_of(world: World, asked: Asked) -> int:
         sys.setprofile(count)
         try:
             outcome = perform(
-                asked.operation, credentials, asked.fields, world.deps, request_id="same"
+                Run(
+                    operation=asked.operation,
+                    credentials=credentials,
+                    sent=SentFields(asked.fields),
+                    deps=world.deps,
+                    request_id="same",
+                )
             )
         finally:
             sys.setprofile(None)

@@ -103,10 +103,6 @@ def test_scopes__narrow_a_key(
 # Bad input: each a sentence that says what to do
 
 SIX_DECIMALS = "amount_usdc: write a decimal with at most 6 decimals, such as 12.500000."
-NO_JSON = (
-    "The body is not JSON (line 1, column 2: Expecting property name enclosed in double quotes); "
-    "send one JSON object."
-)
 NO_SECRETS = (
     "this service never takes keys or secrets; leave the field out, and replace the secret if it "
     "was a real one."
@@ -117,23 +113,14 @@ NO_SECRETS = (
     ("body", "status", "code", "says"),
     [
         (b'{"amount_usdc": 0.1000001}', 400, "invalid_number", SIX_DECIMALS),
-        (b'{"amount_usdc": "0.1000001"}', 400, "invalid_number", SIX_DECIMALS),
-        (b'{"amount_usdc": 1e-7}', 400, "invalid_number", SIX_DECIMALS),
-        (b'{"n": 1.5}', 400, "invalid_number", "n: write a whole number."),
-        (b'{"n": NaN}', 400, "invalid_number",
-            "NaN is not JSON; write a decimal, or null where it is unknown."),
-        (b'{"n": 1, "n": 2}', 400, "invalid_parameter",
-            "The body names 'n' twice; send each field once."),
         (b'{"id": "m_bbbbbbbbbb"}', 400, "invalid_parameter",
             "id: it came twice, the second time in the body; send it once."),
-        (b"{", 400, "invalid_parameter", NO_JSON),
         (b'{"payload": [{"exchange_apiSecret": "hunter2"}]}', 400, "secret_field_refused",
             "exchange_apiSecret: " + NO_SECRETS),
         (b'{"x": "' + b"y" * 300_000 + b'"}', 413, "body_too_large",
             "The body is larger than 262144 bytes; send less."),
     ],
-    ids=["float", "seven decimals", "exponent", "fraction", "NaN", "twice", "path and body",
-        "no JSON", "secret", "too large"],
+    ids=["seven decimals", "path and body", "secret", "too large"],
 )  # fmt: skip
 def test_bad_input__is_told_what_to_do(
     client: TestClient,

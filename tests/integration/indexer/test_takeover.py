@@ -19,6 +19,7 @@ from sqlalchemy.exc import OperationalError
 from core.blocks.queries import TIP
 from core.blocks.tables import ChainBlock, ChainCursor
 from core.db import leadership as leader
+from core.db import locks
 from core.db.engine import Bounds, Database
 from core.db.leadership import BEAT_S, SILENT_S, LeaderRow, Leadership, LeadershipLostError
 from tests.integration.chain_fixtures import ROOT, DeployedChain
@@ -30,6 +31,7 @@ __all__ = ["start"]  # the fixture
 
 TAKE_OVER_S = 10.0  # 3 s on a quiet machine: `make bench` measures it
 NAME = "loop"
+LOCK = locks.own(f"leader:{NAME}")
 
 Take = Callable[..., Leadership]
 Pair = tuple[Process, Process]
@@ -222,11 +224,11 @@ def test_end_silent_holder__one_that_holds_the_lock_and_never_wrote_its_row_is_e
         closing(Database(database_url, application_name="holder")) as other,
         other.write() as holder,
     ):
-        assert leader.try_lock(holder, NAME)
+        assert LOCK.try_hold(holder)
         time.sleep(0.3)
         with database.write() as session:
             assert leader.end_silent_holder(session, NAME, 0.2)
-            assert leader.try_lock(session, NAME)
+            assert LOCK.try_hold(session)
         with pytest.raises(OperationalError):
             holder.execute(select(1))
         holder.rollback()

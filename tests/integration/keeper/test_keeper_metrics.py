@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
+from prometheus_client import start_http_server
 from sqlalchemy import text
 
 from core.blocks.tables import ChainBlock
 from core.db.engine import Bounds, Database
-from core.exporter import serve
 from core.hexes import bytes_of
 from core.jobs import queries as job_rows
 from core.keeper import gas
@@ -209,9 +209,11 @@ def test_a_scrape__is_served_and_says_nothing_of_rows_while_the_database_is_away
     )
     metrics = KeeperMetrics(lambda: 0.0)
     metrics.read_rows(gone, CHAIN_ID, lambda: NOW)
-    server = serve(metrics.registry, "127.0.0.1", 0)
-    answer = httpx.get(f"http://127.0.0.1:{server.port}/metrics", timeout=5, trust_env=False)
-    server.close()
+    server, thread = start_http_server(0, "127.0.0.1", metrics.registry)
+    answer = httpx.get(f"http://127.0.0.1:{server.server_port}/metrics", timeout=5, trust_env=False)
+    server.shutdown()
+    server.server_close()
+    thread.join()
     gone.close()
     assert answer.status_code == 200
     assert f"{PREFIX}leads 0.0" in answer.text

@@ -1,7 +1,6 @@
 """Catalogue plus pending equals the specification, and pending only shrinks (law 9)."""
 
 import csv
-from dataclasses import fields, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -12,10 +11,9 @@ from pydantic import BaseModel
 from api import catalogue as api_catalogue
 from api.catalogue import areas, catalogue
 from api.kernel import auth
-from api.kernel.catalogue import Catalogue
-from api.kernel.operation import AnswerBody, Area, CachePolicy, Operation, Reason
+from api.kernel.operation import AnswerBody, Area, Operation, Read
+from api.kernel.refusals import REASONS
 from api.main import routed
-from api.payments.metered import Metered
 from core.credits.rules.prices import PRICES
 from tests.each import each
 
@@ -128,54 +126,30 @@ def test_an_operation__answers_closed_types_alone(operation: Operation) -> None:
     ] == []
 
 
-def gift(key: str = "gifts.give", path: str = "/gifts", refuses: tuple[str, ...] = ()) -> Operation:
-    return replace(catalogue().by_key["discovery.live"], key=key, path=path, refuses=refuses)
+@each("operation", catalogue().operations, ids=lambda one: one.key)
+def test_an_operation__is_declared_as_its_area_and_its_kind_are(operation: Operation) -> None:
+    (home,) = (area for area in areas() if operation in area.operations)
+    assert operation.area == home.name
+    # a Read's session cannot write (CONTRIBUTING.md#a-route)
+    assert isinstance(operation, Read) == (operation.method == "GET")
+    # what has a price has no ETag, and no free 304
+    assert operation.sold is None or operation.cache is None
 
 
-def gift_that_may_write() -> Operation:
-    """A GET that is not declared with Read."""
-    read = gift()
-    return Operation(**{one.name: getattr(read, one.name) for one in fields(Operation)})
+@each("area", areas(), ids=lambda one: one.name)
+def test_an_areas_reasons__are_of_no_other_and_each_is_answered_by_an_operation_of_it(
+    area: Area,
+) -> None:
+    others = {name for one in areas() if one is not area for name in one.reasons}
+    assert area.reasons.keys() & (REASONS.keys() | others) == set()
+    assert area.reasons.keys() <= {name for one in area.operations for name in one.refuses}
 
 
-def area(*operations: Operation, **more: Any) -> Area:
-    return Area(name="gifts", about="Gifts.", operations=operations, **more)
-
-
-@each(
-    ("areas", "says"),
-    [
-        ((area(gift(), gift("gifts.again")),), r"declared twice: \('GET', '/gifts'\)$"),
-        ((area(gift(), gift(path="/gift")),), r"declared twice: gifts\.give$"),
-        (
-            (area(gift(), gift(), gift()),),
-            r"declared twice: \('GET', '/gifts'\), gifts\.give$",
-        ),
-        ((area(gift("other.give")),), "begins with gifts"),
-        ((area(gift(refuses=("no_such_reason",))),), "declared nowhere"),
-        (
-            (area(replace(gift(), sold=Metered("playbook_read", bool), cache=CachePolicy(5))),),
-            r"^gifts\.give: what has a price has no ETag",
-        ),
-        (
-            (area(gift(), reasons={"late": Reason(409, False, "caller", ("gifts.take",))}),),
-            "declared nowhere",
-        ),
-        ((area(gift(), reasons={"not_found": Reason(404, False, "caller")}),), "two homes"),
-        (
-            (area(gift_that_may_write()),),
-            r"^gifts\.give: a GET is declared with Read.*CONTRIBUTING\.md#a-route",
-        ),
-        (
-            (area(gift(), reasons={"late": Reason(409, False, "caller")}),),
-            r"^late: no operation of gifts refuses with it.*CONTRIBUTING\.md#a-route",
-        ),
-    ],
-)
-def test_areas_that_do_not_agree__stop_the_start(areas: tuple[Area, ...], says: str) -> None:
-    known = {"not_found": Reason(404, False, "caller")}
-    with pytest.raises(ValueError, match=says):
-        Catalogue(areas, known)
+def test_what_a_refusal_names__is_declared() -> None:
+    known = catalogue()
+    named = {reason for one in known.operations for reason in one.refuses}
+    calls = {key for reason in known.reasons.values() for key in reason.next_calls}
+    assert (named - known.reasons.keys(), calls - known.by_key.keys()) == (set(), set())
 
 
 def test_every_operation__says_in_a_sentence_what_it_does() -> None:

@@ -206,15 +206,6 @@ def test_text__a_number__is_refused() -> None:
     assert refusal('{"title": 5}') == ("invalid_parameter", "title: write a text.")
 
 
-def test_address__any_case__is_checksummed() -> None:
-    lower = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
-    assert read(f'{{"wallet": "{lower}"}}').wallet == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-    assert (
-        read(f'{{"wallet": "0x{lower[2:].upper()}"}}').wallet
-        == "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-    )
-
-
 def test_tx_hash__is_lower_case() -> None:
     assert read(f'{{"tx_hash": "0x{"AB" * 32}"}}').tx_hash == "0x" + "ab" * 32
 

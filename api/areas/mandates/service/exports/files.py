@@ -6,7 +6,7 @@ from typing import Any
 
 from api.areas.mandates.service.exports.csv_file import all_statements_csv, statement_csv
 from api.areas.mandates.service.exports.pdf_file import all_statements_pdf, statement_pdf
-from api.kernel.file import File
+from api.kernel.outcome import File
 
 MEDIA_TYPES: Mapping[str, str] = {"csv": "text/csv", "pdf": "application/pdf"}
 

@@ -1,12 +1,13 @@
-"""Every field of every command that holds an address is of the one type: walked over the catalogue."""
+"""Every address and every whole number of every command is of the one type: walked over the catalogue."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
 
 from api.catalogue import catalogue
-from api.kernel.fields import ADDRESS_PATTERN
+from api.kernel.fields import ADDRESS_PATTERN, JsonDecimal
 from api.kernel.operation import Operation, Refusal
 from api.kernel.validation import command_of
 from tests.each import each
@@ -28,35 +29,49 @@ NOT_ACCOUNTS = {
     # text of a search, the id of a token whose notes link to it
     ("notes.list", ("links_to",)),
 }
-FIELDS_AT_LEAST = 20
 
 
 def places(schema: Any, defs: Mapping[str, Any], at: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """Each property of a command's schema, at any depth; those of a list's items too."""
-    if not isinstance(schema, Mapping):
-        return
+    """Each schema within a command's, at any depth, with the property that it is of."""
     if "$ref" in schema:
         yield from places(defs[schema["$ref"].rsplit("/", 1)[-1]], defs, at)
+    yield at, schema
     for one in schema.get("anyOf", ()):
         yield from places(one, defs, at)
     for name, one in schema.get("properties", {}).items():
-        yield (*at, name), one
         yield from places(one, defs, (*at, name))
 
 
-def patterns(schema: Any) -> set[str]:
-    own = {schema["pattern"]} if "pattern" in schema else set()
-    return own | {pattern for one in schema.get("anyOf", ()) for pattern in patterns(one)}
-
-
-def found() -> list[tuple[Operation, Place]]:
+@cache
+def fields() -> list[tuple[Operation, Place, Any]]:
     return [
-        (operation, place)
+        (operation, place, one)
         for operation in catalogue().operations
         for schema in (operation.command.model_json_schema(),)
         for place, one in places(schema, schema.get("$defs", {}))
-        if ADDRESS_PATTERN in patterns(one)
     ]
+
+
+def addresses() -> list[tuple[Operation, Place]]:
+    found = [
+        (operation, place)
+        for operation, place, one in fields()
+        if one.get("pattern") == ADDRESS_PATTERN
+    ]
+    return list(dict.fromkeys(found))
+
+
+def integers() -> list[tuple[Operation, Place, int]]:
+    """With one that is within its bounds."""
+    return [
+        (operation, place, one.get("enum", [_within(one)])[0])
+        for operation, place, one in fields()
+        if one.get("type") == "integer"
+    ]
+
+
+def _within(schema: Mapping[str, Any]) -> int:
+    return max(schema.get("minimum", 0), min(5, schema.get("maximum", 5)))
 
 
 def says(operation: Operation, place: Place, value: object) -> str | None:
@@ -72,13 +87,16 @@ def says(operation: Operation, place: Place, value: object) -> str | None:
     return None
 
 
-def test_the_walk__finds_the_addresses() -> None:
-    assert len(found()) >= FIELDS_AT_LEAST
-    names = {place[-1] for _, place in found()}
+def test_the_walk__finds_the_addresses_and_the_integers() -> None:
+    assert len(addresses()) >= 20
+    names = {place[-1] for _, place in addresses()}
     assert names >= {"to", "wallet_address", "agent_wallet", "owner_address", "signer", "pay_to"}
+    assert len(integers()) >= 100
+    numbers = {place[-1] for _, place, _ in integers()}
+    assert numbers >= {"limit", "days", "horizon_days", "sequence"}
 
 
-@each(("operation", "place"), found, ids=lambda one: getattr(one, "key", one))
+@each(("operation", "place"), addresses, ids=lambda one: getattr(one, "key", one))
 def test_each_address__with_a_wrong_checksum__is_refused_naming_it(
     operation: Operation, place: Place
 ) -> None:
@@ -88,7 +106,7 @@ def test_each_address__with_a_wrong_checksum__is_refused_naming_it(
         assert said.startswith("its EIP-55 checksum"), said
 
 
-@each(("operation", "place"), found, ids=lambda one: getattr(one, "key", one))
+@each(("operation", "place"), addresses, ids=lambda one: getattr(one, "key", one))
 def test_each_address__of_another_form_or_of_nobody__is_refused(
     operation: Operation, place: Place
 ) -> None:
@@ -101,7 +119,7 @@ def test_each_address__of_another_form_or_of_nobody__is_refused(
     assert said.startswith("the zero address belongs to nobody"), said
 
 
-@each(("operation", "place"), found, ids=lambda one: getattr(one, "key", one))
+@each(("operation", "place"), addresses, ids=lambda one: getattr(one, "key", one))
 def test_each_address__as_anybody_may_write_it__is_taken(
     operation: Operation, place: Place
 ) -> None:
@@ -110,20 +128,32 @@ def test_each_address__as_anybody_may_write_it__is_taken(
 
 
 def test_no_field_that_is_called_an_account__is_of_another_type() -> None:
-    odd = [
+    known = {(operation.key, place) for operation, place in addresses()}
+    called = {
         (operation.key, place)
-        for operation in catalogue().operations
-        for schema in (operation.command.model_json_schema(),)
-        for place, one in places(schema, schema.get("$defs", {}))
-        if place[-1].split("_")[-1] in WORDS and "string" in str(one)
-        if ADDRESS_PATTERN not in patterns(one)
-        if (operation.key, place) not in NOT_ACCOUNTS
-    ]
-    assert odd == []
+        for operation, place, one in fields()
+        if place and place[-1].split("_")[-1] in WORDS and "string" in str(one)
+    }
+    assert called - known == NOT_ACCOUNTS
 
 
 def test_a_refusal__of_a_checksum__repeats_nothing_of_it() -> None:
-    operation, place = found()[0]
+    operation, place = addresses()[0]
     with pytest.raises(Refusal) as refused:
         command_of(operation.command, {place[0]: EXCHANGED})
     assert EXCHANGED not in refused.value.detail
+
+
+@each(("operation", "place", "number"), integers)
+def test_an_integer__with_a_fraction_of_zeros_or_an_exponent__is_taken(
+    operation: Operation, place: Place, number: int
+) -> None:
+    for written in (f"{number}.0", f"{number}.000", f"{number}e0"):
+        assert says(operation, place, JsonDecimal(written)) is None, written
+
+
+@each(("operation", "place", "number"), integers)
+def test_a_number_with_a_fraction__is_refused(
+    operation: Operation, place: Place, number: int
+) -> None:
+    assert says(operation, place, JsonDecimal(f"{number}.5")) is not None
