@@ -44,6 +44,7 @@ from core.perps.rules.orders import (
     REJECTED,
     UNKNOWN,
     OrderAnswer,
+    OrderBy,
     VenueOrder,
     VenuePosition,
     closing_order,
@@ -207,7 +208,9 @@ class LegClosing:
             leg = legs.lock_live(session, self.leg.id)
             if leg is None:
                 return None
-            sent = rows.place(session, leg, mandate.public_id, order, now)
+            sent = rows.place(
+                session, leg, mandate.public_id, order, cap_usdc_e6=mandate.cap_usdc_e6, now=now
+            )
             words = {
                 "status": sent.outcome.value,
                 "cloid": sent.cloid,
@@ -215,7 +218,7 @@ class LegClosing:
                 "side": order.side.value,
                 "size": e8_text(order.size_e8),
                 "notional_usd": usdc_text(order.notional_usdc_e6),
-                "by": "owner",
+                "by": OrderBy.OWNER.value,
             }
             note = order_note(sent.seq, words, reduce_only=order.reduce_only, why=why, now=now)
             mandate_ledger.append(session, leg.mandate_id, note, now)

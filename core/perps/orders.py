@@ -24,12 +24,15 @@ from core.perps.rules.orders import (
     LIFE,
     OrderAnswer,
     OrderOutcome,
+    PlacedOrder,
     Side,
     VenueOrder,
     cloid_of,
+    require_room,
 )
 from core.perps.tables import CLOSING, UNANSWERED, PerpsClosing, PerpsLeg, PerpsOrder
 from core.perps.views import ended_legs, legs_of_ended
+from core.times import next_day, start_of_day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +56,16 @@ def place(
     leg: Leg,
     public_id: str,
     order: VenueOrder,
+    *,
+    cap_usdc_e6: int,
     now: datetime,
 ) -> SentOrder:
-    """The row of an order that is about to be sent. The caller holds the leg's row. `public_id`: the
-    mandate's.
+    """The row of an order that is about to be sent. The caller holds the leg's row.
+
+    `public_id`: the mandate's; `cap_usdc_e6`: its daily cap for orders that open.
+    Errors: OverPerpsCapError.
     """
-    assert order.reduce_only, "no cap bounds what an order would open"
+    require_room(order, _placed_today(session, leg.mandate_id, now), cap_usdc_e6, now)
     newest = select(func.max(PerpsOrder.seq)).where(PerpsOrder.mandate_id == leg.mandate_id)
     seq = (session.scalar(newest) or 0) + 1
     values = {
@@ -94,6 +101,23 @@ def answer(session: WriteSession, order_id: int, said: OrderAnswer) -> bool:
     statement = update(PerpsOrder).where(PerpsOrder.id == order_id)
     session.execute(statement.values(outcome=said.outcome.value))
     return True
+
+
+def _placed_today(session: Session, mandate_id: int, now: datetime) -> list[PlacedOrder]:
+    query = select(PerpsOrder).where(
+        PerpsOrder.mandate_id == mandate_id,
+        PerpsOrder.placed_at >= start_of_day(now),
+        PerpsOrder.placed_at < next_day(now),
+    )
+    return [
+        PlacedOrder(
+            notional_usdc_e6=one.order.notional_usdc_e6,
+            reduce_only=one.order.reduce_only,
+            placed_at=one.placed_at,
+            outcome=one.outcome,
+        )
+        for one in map(_sent, session.scalars(query))
+    ]
 
 
 def _sent(row: PerpsOrder) -> SentOrder:

@@ -17,18 +17,25 @@ from core.perps.tables import LIVE, PerpsClosing, PerpsLeg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfMandate:
-    """`agent_id` None: it has no agent."""
+    """`agent_id` None: it has no agent. `cap_usdc_e6`: for a UTC day's opening orders; an empty cap
+    is the budget.
+    """
 
     owner_id: int
     public_id: str
     agent_id: int | None
+    cap_usdc_e6: int
 
 
 def of_mandate(session: Session, mandate_id: int) -> OfMandate:
     """Errors: NoResultFound."""
     mandate = session.scalars(select(Mandate).where(Mandate.id == mandate_id)).one()
+    cap = mandate.daily_cap_usdc_e6
     return OfMandate(
-        owner_id=mandate.owner_id, public_id=mandate.public_id, agent_id=mandate.agent_id
+        owner_id=mandate.owner_id,
+        public_id=mandate.public_id,
+        agent_id=mandate.agent_id,
+        cap_usdc_e6=mandate.budget_usdc_e6 if cap is None else cap,
     )
 
 

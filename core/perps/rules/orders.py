@@ -1,4 +1,5 @@
-"""Orders at the perpetuals venue: what a closing order asks for, and what became of it.
+"""Orders at the perpetuals venue: what a closing order asks for, what became of it, and what the
+daily cap leaves for orders that open.
 
     sending --the venue's answer--> accepted | rejected
        '-----no answer-----> unknown --asked by cloid--> accepted | rejected
@@ -12,6 +13,7 @@ Laws
 Source: docs/perpetuals.md#closing.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -20,6 +22,7 @@ from eth_utils.crypto import keccak
 
 from core.hexes import hex_of
 from core.money import UsdcE6
+from core.times import start_of_day
 
 DECIMALS = 8
 E8: int = 10**DECIMALS
@@ -33,6 +36,13 @@ SKEW_S = 30  # the venue's clock and ours, and its answers about an order that i
 class Side(StrEnum):
     BUY = "buy"
     SELL = "sell"
+
+
+class OrderBy(StrEnum):
+    """On whose behalf an order is sent; the keeper closes on the owner's."""
+
+    AGENT = "agent"
+    OWNER = "owner"
 
 
 class OrderOutcome(StrEnum):
@@ -54,6 +64,15 @@ class Why(StrEnum):
 
 OPEN = (OrderOutcome.SENDING, OrderOutcome.UNKNOWN)
 _SECONDS = timedelta(seconds=SKEW_S)
+
+
+class OverPerpsCapError(ValueError):
+    """An opening order is larger than what the UTC day's cap leaves. USDC base units."""
+
+    def __init__(self, notional_usdc_e6: int, left_usdc_e6: int) -> None:
+        super().__init__(f"the order opens {notional_usdc_e6}, the UTC day leaves {left_usdc_e6}")
+        self.notional_usdc_e6 = notional_usdc_e6
+        self.left_usdc_e6 = left_usdc_e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +123,16 @@ class OrderAnswer:
     total_sz_e8: int | None = None
     oid: int | None = None
     venue_words: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedOrder:
+    """An order as the daily cap sees it. `notional_usdc_e6` is rounded up."""
+
+    notional_usdc_e6: UsdcE6
+    reduce_only: bool
+    placed_at: datetime
+    outcome: OrderOutcome
 
 
 UNKNOWN = OrderAnswer(outcome=OrderOutcome.UNKNOWN)
@@ -167,3 +196,41 @@ def e8_text(value_e8: int) -> str:
     """As the venue writes it, without trailing zeros: 150_000_000 is `"1.5"`."""
     whole, fraction = divmod(value_e8, E8)
     return f"{whole}.{fraction:08d}".rstrip("0").rstrip(".")
+
+
+def opened_today_usdc_e6(orders: Iterable[PlacedOrder], now: datetime) -> UsdcE6:
+    """What opening orders of the UTC day of `now` count against the cap: all but rejected ones.
+
+    Day: [00:00 UTC, next 00:00 UTC). An order whose outcome is unknown counts.
+    """
+    day = start_of_day(now)
+    return UsdcE6(
+        sum(
+            order.notional_usdc_e6
+            for order in orders
+            if not order.reduce_only
+            and order.outcome is not OrderOutcome.REJECTED
+            and start_of_day(order.placed_at) == day
+        )
+    )
+
+
+def left_to_open_usdc_e6(
+    orders: Iterable[PlacedOrder], daily_cap_usdc_e6: int, now: datetime
+) -> UsdcE6:
+    """What opening orders may still add today; an exhausted cap is 0.
+
+    `daily_cap_usdc_e6`: of the signed terms, where an empty cap is the budget.
+    """
+    return UsdcE6(max(0, daily_cap_usdc_e6 - opened_today_usdc_e6(orders, now)))
+
+
+def require_room(
+    order: VenueOrder, placed: Iterable[PlacedOrder], daily_cap_usdc_e6: int, now: datetime
+) -> None:
+    """Errors: OverPerpsCapError; never for an order that only reduces."""
+    if order.reduce_only:
+        return
+    left = left_to_open_usdc_e6(placed, daily_cap_usdc_e6, now)
+    if order.notional_usdc_e6 > left:
+        raise OverPerpsCapError(order.notional_usdc_e6, left)

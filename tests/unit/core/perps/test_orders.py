@@ -1,4 +1,4 @@
-"""What a closing order asks for."""
+"""What a closing order asks for, and what the daily cap leaves for orders that open."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -8,12 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InvalidParameterError
+from core.money import UsdcE6
 from core.perps.rules.closing import next_try_at
 from core.perps.rules.operator_orders import OrderType, operator_order
 from core.perps.rules.orders import (
     E8,
     LIFE,
     SKEW_S,
+    OrderOutcome,
+    OverPerpsCapError,
+    PlacedOrder,
     Side,
     VenueMarket,
     VenueOrder,
@@ -23,6 +27,9 @@ from core.perps.rules.orders import (
     closing_order,
     e8_text,
     has_never_arrived,
+    left_to_open_usdc_e6,
+    opened_today_usdc_e6,
+    require_room,
     why_closed,
     worst_px_e8,
 )
@@ -30,6 +37,20 @@ from tests.each import each
 from tests.hl_exchange import is_on_grid
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
+CAP = 450_000_000
+
+
+def order(
+    notional: int,
+    *,
+    at: datetime = NOW,
+    reduce_only: bool = False,
+    outcome: OrderOutcome = OrderOutcome.ACCEPTED,
+) -> PlacedOrder:
+    return PlacedOrder(
+        notional_usdc_e6=UsdcE6(notional), reduce_only=reduce_only, placed_at=at, outcome=outcome
+    )
 
 
 # Closing orders
@@ -170,3 +191,87 @@ def test_a_closing_that_gets_nowhere__is_tried_less_and_less_often(
     tries: int, seconds: int
 ) -> None:
     assert next_try_at(tries, NOW) == NOW + timedelta(seconds=seconds)
+
+
+# The daily cap
+
+
+@each(("opened", "left"), [(CAP - 1, 1), (CAP, 0), (CAP + 1, 0)])
+def test_the_cap__leaves_what_was_not_opened(opened: int, left: int) -> None:
+    assert left_to_open_usdc_e6([order(opened)], CAP, NOW) == left
+
+
+@each(
+    ("at", "counted"),
+    [
+        (MIDNIGHT - timedelta(microseconds=1), 0),
+        (MIDNIGHT, 5),
+        (MIDNIGHT + timedelta(days=1, microseconds=-1), 5),
+        (MIDNIGHT + timedelta(days=1), 0),
+    ],
+)
+def test_the_day_of_the_cap__is_the_utc_day(at: datetime, counted: int) -> None:
+    assert opened_today_usdc_e6([order(5, at=at)], NOW) == counted
+
+
+@each(
+    ("outcome", "counted"),
+    [
+        (OrderOutcome.SENDING, 5),
+        (OrderOutcome.ACCEPTED, 5),
+        (OrderOutcome.UNKNOWN, 5),
+        (OrderOutcome.REJECTED, 0),
+    ],
+)
+def test_all_but_rejected_orders__count(outcome: OrderOutcome, counted: int) -> None:
+    assert opened_today_usdc_e6([order(5, outcome=outcome)], NOW) == counted
+
+
+def test_an_order_that_only_closes__does_not_count() -> None:
+    assert opened_today_usdc_e6([order(5, reduce_only=True)], NOW) == 0
+
+
+orders = st.lists(
+    st.builds(
+        order,
+        st.integers(0, 10**12),
+        at=st.integers(-129_600, 129_600).map(lambda s: NOW + timedelta(seconds=s)),
+        reduce_only=st.booleans(),
+        outcome=st.sampled_from(OrderOutcome),
+    ),
+    max_size=20,
+)
+
+
+@given(orders, st.integers(0, 10**13))
+def test_what_is_left__is_what_a_reader_of_the_rows_counts(
+    placed: list[PlacedOrder], cap: int
+) -> None:
+    left = cap
+    for one in placed:
+        is_today = one.placed_at.strftime("%Y-%m-%d") == "2026-11-21"
+        if is_today and not one.reduce_only and one.outcome.value != "rejected":
+            left -= one.notional_usdc_e6
+    assert left_to_open_usdc_e6(placed, cap, NOW) == (left if left > 0 else 0)
+
+
+def opening(notional_usdc_e6: int, *, reduce_only: bool = False) -> VenueOrder:
+    return VenueOrder(
+        asset=0,
+        coin="X",
+        side=Side.BUY,
+        size_e8=notional_usdc_e6 * 100,
+        limit_px_e8=E8,
+        reduce_only=reduce_only,
+    )
+
+
+def test_an_opening_order__fits_up_to_what_the_day_leaves() -> None:
+    require_room(opening(300), [order(150)], 450, NOW)
+    with pytest.raises(OverPerpsCapError) as refused:
+        require_room(opening(301), [order(150)], 450, NOW)
+    assert (refused.value.notional_usdc_e6, refused.value.left_usdc_e6) == (301, 300)
+
+
+def test_an_order_that_only_reduces__needs_no_room() -> None:
+    require_room(opening(301, reduce_only=True), [order(450)], 450, NOW)
