@@ -56,8 +56,8 @@ from core.house import House
 from core.identity.queries import set_operator_key
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
+from core.perps.hyperliquid_desk import operator_desk
 from core.perps.rules.leg import perps_terms
-from core.perps.venue import OperatorDesk
 from core.perps_settings import PerpsSettings
 from core.settings import Settings
 from core.sponsored.kept_gas import KeptReadings
@@ -174,7 +174,7 @@ def deps_of(settings: Settings) -> Deps:
             KeyMaker(KeyRing(custody_keys)) if custody_keys else None,
             OwnSigners(own_signer(settings, "GUARD")),
             perps_terms(settings.hl_url, settings.hl_exit_allowance_bps),
-            _operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
+            operator_desk(PerpsSettings.model_validate(settings, from_attributes=True)),
             KeptReadings(
                 eth_price=EthPrices(
                     settings.gas_eth_usd, EthSource(settings.gas_eth_source), is_local=local
@@ -242,15 +242,6 @@ def _settle_signer(settings: Settings) -> LocalKeySigner:
         )
         raise InvalidParameterError("X402_PAY_TO", f"payments need more than a payee; {rule}")
     return signer
-
-
-def _operator_desk(settings: PerpsSettings) -> OperatorDesk | None:
-    """None: the operator's orders are off. Without the leg the SDK of its venue is not loaded."""
-    if settings.hl_url is None:
-        return None
-    from core.perps.hyperliquid_desk import operator_desk
-
-    return operator_desk(settings)
 
 
 def own_signer(settings: Settings, prefix: str) -> LocalKeySigner | None:
