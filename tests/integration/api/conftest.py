@@ -212,12 +212,26 @@ def nonce_for(client: TestClient, wallet: LocalAccount, purpose: str) -> str:
     return str(answer.json()["message"])
 
 
+def signed(client: TestClient, wallet: LocalAccount, purpose: str) -> dict[str, str]:
+    """The wallet, and its signature of a new text for the purpose."""
+    signature = sign(wallet, nonce_for(client, wallet, purpose))
+    return {"wallet_address": wallet.address, "signature": signature}
+
+
+def link(client: TestClient, token: str, wallet: LocalAccount) -> Any:
+    body = signed(client, wallet, "link")
+    return client.post("/auth/wallet/link", json=body, headers=bearer(token))
+
+
+def sign_in(client: TestClient, message: str, signature: str) -> Any:
+    body = {"message": message, "signature": signature}
+    return client.post("/auth/owner/login", json=body)
+
+
 def login(client: TestClient, wallet: LocalAccount) -> dict[str, str]:
     """Headers of an owner's session."""
     message = nonce_for(client, wallet, "login")
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-    )
+    answer = sign_in(client, message, sign(wallet, message))
     assert answer.status_code == 200, answer.text
     return bearer(answer.json()["bearer_token"])
 

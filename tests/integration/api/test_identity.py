@@ -15,9 +15,12 @@ from tests.integration.api.conftest import (
     at_once,
     bearer,
     connect,
+    link,
     login,
     nonce_for,
+    reason,
     sign,
+    sign_in,
 )
 
 STRANGER: LocalAccount = Account.from_key("0x" + "33" * 32)
@@ -54,8 +57,7 @@ def used(client: TestClient, wallet: LocalAccount, purpose: str, message: str) -
     mine = {"wallet_address": wallet.address, "signature": signature}
     match purpose:
         case "login":
-            body = {"message": message, "signature": signature}
-            answer = client.post("/auth/owner/login", json=body)
+            answer = sign_in(client, message, signature)
         case "register":
             answer = client.post("/auth/agent/register", json={**mine, "agent_name": "a"})
         case _:
@@ -81,10 +83,7 @@ def test_unlink__of_a_text_that_waits_in_the_wallet__works_whatever_others_ask_f
 ) -> None:
     owner = login(client, wallet)
     agent, own = connect(client, owner), Account.create()
-    link = {"wallet_address": own.address, "signature": sign(own, nonce_for(client, own, "link"))}
-    assert client.post(
-        "/auth/wallet/link", json=link, headers=bearer(agent["bearer_token"])
-    ).is_success
+    assert link(client, agent["bearer_token"], own).is_success
     ask = {"wallet_address": wallet.address, "purpose": "unlink", "agent_id": agent["user_id"]}
     mine = client.post("/auth/wallet/nonce", json=ask).json()["message"]
     clock.pass_(seconds=150)
@@ -125,9 +124,7 @@ def test_login__first_time__makes_the_owner_and_opens_a_session(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     message = nonce_for(client, wallet, "login")
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-    )
+    answer = sign_in(client, message, sign(wallet, message))
     body = answer.json()
     assert answer.status_code == 200
     assert set(body) == {"bearer_token", "expires_at", "wallet_address"}
@@ -150,19 +147,17 @@ def test_login__with_one_text_twice__signs_in_once(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     message = nonce_for(client, wallet, "login")
-    body = {"message": message, "signature": sign(wallet, message)}
-    assert client.post("/auth/owner/login", json=body).status_code == 200
-    again = client.post("/auth/owner/login", json=body)
-    assert again.status_code == 400
-    assert again.json()["service"]["reason"] == "signature_invalid"
+    signature = sign(wallet, message)
+    assert sign_in(client, message, signature).status_code == 200
+    assert reason(sign_in(client, message, signature)) == (400, "signature_invalid")
 
 
 def test_login__with_one_text_eight_times_at_once__signs_in_once(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     message = nonce_for(client, wallet, "login")
-    body = {"message": message, "signature": sign(wallet, message)}
-    signed_in = at_once(8, lambda _: client.post("/auth/owner/login", json=body).status_code)
+    signature = sign(wallet, message)
+    signed_in = at_once(8, lambda _: sign_in(client, message, signature).status_code)
     assert signed_in == {200: 1, 400: 7}
 
 
@@ -171,17 +166,13 @@ def test_login__wrong_signature__says_whose_and_what_to_sign(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     message = nonce_for(client, wallet, "login")
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(STRANGER, message)}
-    )
-    service = answer.json()["service"]
-    assert answer.status_code == 400
-    assert service["reason"] == "signature_invalid"
+    answer = sign_in(client, message, sign(STRANGER, message))
+    assert reason(answer) == (400, "signature_invalid")
     assert answer.json()["detail"] == (
         f"signature: it is not {wallet.address}'s signature of this message; sign the text "
         "of /auth/wallet/nonce as it is."
     )
-    fresh = service["next"][0]
+    fresh = answer.json()["service"]["next"][0]
     assert client.request(fresh["method"], fresh["path"], json=fresh["body"]).status_code == 200
 
 
@@ -189,15 +180,8 @@ def test_login__after_a_wrong_signature__the_text_still_serves(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     message = nonce_for(client, wallet, "login")
-    client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(STRANGER, message)}
-    )
-    assert (
-        client.post(
-            "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-        ).status_code
-        == 200
-    )
+    sign_in(client, message, sign(STRANGER, message))
+    assert sign_in(client, message, sign(wallet, message)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -264,9 +248,7 @@ def test_login__a_text_that_is_not_ours__is_refused_with_what_differs(
     client: TestClient, wallet: LocalAccount, ours: str, theirs: str, says: str
 ) -> None:
     message = nonce_for(client, wallet, "login").replace(ours, theirs)
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-    )
+    answer = sign_in(client, message, sign(wallet, message))
     assert answer.status_code == 400
     assert answer.json()["detail"].startswith(says)
 
@@ -327,12 +309,9 @@ def test_login__a_message_that_the_client_built_with_our_nonce__signs_in_once(
     client: TestClient, wallet: LocalAccount, parts: dict[str, str]
 ) -> None:
     message = built_by_the_client(wallet, nonce_alone(client, wallet, "login"), **parts)
-    body = {"message": message, "signature": sign(wallet, message)}
-    assert client.post("/auth/owner/login", json=body).status_code == 200
-    assert (
-        client.post("/auth/owner/login", json=body).json()["service"]["reason"]
-        == "signature_invalid"
-    )
+    signature = sign(wallet, message)
+    assert sign_in(client, message, signature).status_code == 200
+    assert reason(sign_in(client, message, signature)) == (400, "signature_invalid")
 
 
 def test_login__with_our_text_after_the_client_built_one__is_refused(
@@ -341,18 +320,8 @@ def test_login__with_our_text_after_the_client_built_one__is_refused(
     """One nonce, one sign-in: either form uses it up."""
     ours = nonce_for(client, wallet, "login")
     theirs = built_by_the_client(wallet, nonce_alone(client, wallet, "login"))
-    assert (
-        client.post(
-            "/auth/owner/login", json={"message": theirs, "signature": sign(wallet, theirs)}
-        ).status_code
-        == 200
-    )
-    assert (
-        client.post(
-            "/auth/owner/login", json={"message": ours, "signature": sign(wallet, ours)}
-        ).status_code
-        == 400
-    )
+    assert sign_in(client, theirs, sign(wallet, theirs)).status_code == 200
+    assert sign_in(client, ours, sign(wallet, ours)).status_code == 400
 
 
 def test_link__with_a_message_that_the_client_built__links_the_wallet(
@@ -390,23 +359,18 @@ def test_login__with_an_empty_signature__asks_the_contract_wallet(
     client: TestClient, wallet: LocalAccount, chain: FewAnswersChain
 ) -> None:
     """A Safe that approved the hash on chain signs with nothing (EIP-1271)."""
-    body = {"message": nonce_for(client, wallet, "login"), "signature": "0x"}
-    assert (
-        client.post("/auth/owner/login", json=body).json()["service"]["reason"]
-        == "signature_invalid"
-    )
+    message = nonce_for(client, wallet, "login")
+    assert reason(sign_in(client, message, "0x")) == (400, "signature_invalid")
     chain.wallets[wallet.address] = "0x"
-    assert client.post("/auth/owner/login", json=body).status_code == 200
+    assert sign_in(client, message, "0x").status_code == 200
 
 
 def test_login__with_a_text_for_linking__is_refused(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     message = nonce_for(client, wallet, "link")
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-    )
-    assert answer.json()["service"]["reason"] == "signature_invalid"
+    answer = sign_in(client, message, sign(wallet, message))
+    assert reason(answer) == (400, "signature_invalid")
 
 
 def test_login__expired_text__is_refused(
@@ -414,9 +378,7 @@ def test_login__expired_text__is_refused(
 ) -> None:
     message = nonce_for(client, wallet, "login")
     clock.pass_(seconds=300)
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-    )
+    answer = sign_in(client, message, sign(wallet, message))
     assert (
         answer.json()["detail"] == "message: it has expired; ask /auth/wallet/nonce for a new one."
     )
@@ -425,9 +387,7 @@ def test_login__expired_text__is_refused(
 def test_login__a_text_over_2_kb__is_refused_before_it_is_read(
     client: TestClient, wallet: LocalAccount
 ) -> None:
-    answer = client.post(
-        "/auth/owner/login", json={"message": "x" * 2049, "signature": "0x" + "00" * 65}
-    )
+    answer = sign_in(client, "x" * 2049, "0x" + "00" * 65)
     assert (
         answer.json()["detail"]
         == "message: it is longer than 2048 bytes; send the text of /auth/wallet/nonce."
@@ -439,18 +399,8 @@ def test_login__a_contract_wallet__is_asked_by_erc_1271(
 ) -> None:
     chain.wallets[wallet.address] = "0xabcd"
     message = nonce_for(client, wallet, "login")
-    assert (
-        client.post(
-            "/auth/owner/login", json={"message": message, "signature": "0xabce"}
-        ).status_code
-        == 400
-    )
-    assert (
-        client.post(
-            "/auth/owner/login", json={"message": message, "signature": "0xabcd"}
-        ).status_code
-        == 200
-    )
+    assert sign_in(client, message, "0xabce").status_code == 400
+    assert sign_in(client, message, "0xabcd").status_code == 200
 
 
 def test_login__of_a_contract_wallet_while_the_chain_is_down__is_503(
@@ -458,25 +408,17 @@ def test_login__of_a_contract_wallet_while_the_chain_is_down__is_503(
 ) -> None:
     message = nonce_for(client, wallet, "login")
     chain.is_down = True
-    answer = client.post("/auth/owner/login", json={"message": message, "signature": "0xabcd"})
-    assert answer.status_code == 503
-    assert (answer.json()["service"]["reason"], answer.json()["service"]["retry_safe"]) == (
-        "temporarily_unavailable",
-        True,
-    )
-    assert (
-        client.post(
-            "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-        ).status_code
-        == 200
-    )
+    answer = sign_in(client, message, "0xabcd")
+    assert reason(answer) == (503, "temporarily_unavailable")
+    assert answer.json()["service"]["retry_safe"] is True
+    assert sign_in(client, message, sign(wallet, message)).status_code == 200
 
 
 def test_logout__ends_the_session_at_once(client: TestClient, wallet: LocalAccount) -> None:
     session = login(client, wallet)
     assert client.post("/auth/owner/logout", headers=session).json() == {"ok": True}
     answer = client.post("/auth/owner/logout", headers=session)
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (401, "auth_invalid")
+    assert reason(answer) == (401, "auth_invalid")
 
 
 def test_a_session__is_too_old_at_its_last_second(
@@ -487,12 +429,3 @@ def test_a_session__is_too_old_at_its_last_second(
     assert client.get("/agent/catalog", headers=session).status_code == 200
     clock.pass_(seconds=1)
     assert client.get("/agent/catalog", headers=session).status_code == 401
-
-
-def link(client: TestClient, token: str, wallet: LocalAccount) -> tuple[int, str]:
-    body = {
-        "wallet_address": wallet.address,
-        "signature": sign(wallet, nonce_for(client, wallet, "link")),
-    }
-    answer = client.post("/auth/wallet/link", json=body, headers=bearer(token))
-    return answer.status_code, answer.json().get("service", {}).get("reason", "")

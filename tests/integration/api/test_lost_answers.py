@@ -21,9 +21,8 @@ from tests.integration.api.conftest import (
     bearer,
     connect,
     login,
-    nonce_for,
     reason,
-    sign,
+    signed,
 )
 from tests.integration.api.tools.conftest import message, send
 
@@ -38,11 +37,7 @@ def of_connect(client: TestClient) -> Body:
 
 def of_register(client: TestClient) -> Body:
     wallet = Account.create()
-    return {
-        "wallet_address": wallet.address,
-        "signature": sign(wallet, nonce_for(client, wallet, "register")),
-        "agent_name": "quant",
-    }
+    return signed(client, wallet, "register") | {"agent_name": "quant"}
 
 
 def of_register_external(client: TestClient) -> Body:

@@ -22,17 +22,16 @@ from tests.integration.api.conftest import (
     nonce_for,
     reason,
     sign,
+    sign_in,
 )
 
 PAGE = "/playbooks/first-hour/loop.md"
 MIDNIGHT = "2026-11-22T00:00:00Z"
 
 
-def sign_in(client: TestClient, wallet: LocalAccount) -> Any:
+def own(client: TestClient, wallet: LocalAccount) -> Any:
     message = nonce_for(client, wallet, "login")
-    return client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(wallet, message)}
-    )
+    return sign_in(client, message, sign(wallet, message))
 
 
 def reads(client: TestClient, agent: dict[str, Any], n: int) -> list[int]:
@@ -51,36 +50,34 @@ def test_the_eleventh_new_owner_of_an_address__waits_until_midnight(
     client: TestClient, clock: Clock
 ) -> None:
     wallets = [Account.create() for _ in range(11)]
-    assert [sign_in(client, wallet).status_code for wallet in wallets] == [200] * 10 + [429]
-    refused = sign_in(client, wallets[10])
+    assert [own(client, wallet).status_code for wallet in wallets] == [200] * 10 + [429]
+    refused = own(client, wallets[10])
     assert (reason(refused), refused.json()["service"]["retry_at"]) == (
         (429, "rate_limited"),
         MIDNIGHT,
     )
     assert "10 new owners" in refused.json()["detail"]
-    assert sign_in(client, wallets[0]).status_code == 200
+    assert own(client, wallets[0]).status_code == 200
     clock.pass_(hours=12)
-    assert sign_in(client, wallets[10]).status_code == 200
+    assert own(client, wallets[10]).status_code == 200
 
 
 def test_a_new_owner__of_another_address__is_not_held_up(limited: Limit) -> None:
-    assert sign_in(limited(owner_sign_ups_per_day=1), Account.create()).status_code == 200
+    assert own(limited(owner_sign_ups_per_day=1), Account.create()).status_code == 200
     assert (
-        sign_in(
-            limited(peer="198.51.100.7", owner_sign_ups_per_day=1), Account.create()
-        ).status_code
+        own(limited(peer="198.51.100.7", owner_sign_ups_per_day=1), Account.create()).status_code
         == 200
     )
 
 
 def test_a_refused_sign_up__may_use_its_text_later(limited: Limit, clock: Clock) -> None:
     client, wallet = limited(owner_sign_ups_per_day=1, nonce_s=86_400), Account.create()
-    sign_in(client, Account.create())
+    own(client, Account.create())
     message = nonce_for(client, wallet, "login")
-    body = {"message": message, "signature": sign(wallet, message)}
-    assert client.post("/auth/owner/login", json=body).status_code == 429
+    signature = sign(wallet, message)
+    assert sign_in(client, message, signature).status_code == 429
     clock.pass_(hours=12)
-    assert client.post("/auth/owner/login", json=body).status_code == 200
+    assert sign_in(client, message, signature).status_code == 200
 
 
 @pytest.mark.slow
@@ -88,15 +85,10 @@ def test_fifty_new_owners_at_once__exactly_ten_sign_up(
     client: TestClient, database: Database
 ) -> None:
     wallets = [Account.create() for _ in range(50)]
-    messages = [nonce_for(client, wallet, "login") for wallet in wallets]
-    bodies = [
-        {"message": message, "signature": sign(wallet, message)}
-        for wallet, message in zip(wallets, messages, strict=True)
-    ]
-    assert at_once(50, lambda n: client.post("/auth/owner/login", json=bodies[n]).status_code) == {
-        200: 10,
-        429: 40,
-    }
+    texts = [nonce_for(client, wallet, "login") for wallet in wallets]
+    signatures = [sign(wallet, text) for wallet, text in zip(wallets, texts, strict=True)]
+    call = lambda n: sign_in(client, texts[n], signatures[n]).status_code  # noqa: E731
+    assert at_once(50, call) == {200: 10, 429: 40}
     assert scalar(database, "select count(*) from account where kind = 'owner'") == 10
 
 

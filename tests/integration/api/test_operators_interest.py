@@ -19,12 +19,12 @@ from tests.integration.api.conftest import (
     TestClient,
     bearer,
     connect,
+    link,
     login,
     nonce_for,
     reason,
     sign,
 )
-from tests.integration.api.test_identity import link
 
 SOURCE = "https://blog.example/post"
 OPERATOR_WALLET: LocalAccount = Account.from_key("0x" + "44" * 32)
@@ -92,7 +92,7 @@ def test_an_operators_wallet__is_no_agents(client: TestClient, database: Databas
     assert "an operator's" in refused.json()["detail"]
     assert agents(database) == 0
     made = connect(client)
-    assert link(client, made["bearer_token"], OPERATOR_WALLET) == (409, "wallet_taken")
+    assert reason(link(client, made["bearer_token"], OPERATOR_WALLET)) == (409, "wallet_taken")
     status = client.get("/auth/wallet/status", headers=bearer(made["bearer_token"]))
     assert status.json()["registered"] is False
 

@@ -23,18 +23,15 @@ from tests.integration.api.conftest import (
     nonce_for,
     reason,
     sign,
+    sign_in,
+    signed,
 )
 
 SHOWN_ONCE = {"api_key", "recovery_code", "user_id", "bearer_token", "welcome_credit_granted"}
 
 
 def register(client: TestClient, wallet: LocalAccount, **changes: Any) -> Any:
-    message = nonce_for(client, wallet, "register")
-    body = {
-        "wallet_address": wallet.address,
-        "signature": sign(wallet, message),
-        "agent_name": "quant",
-    }
+    body = signed(client, wallet, "register") | {"agent_name": "quant"}
     return client.post("/auth/agent/register", json=body | changes)
 
 
@@ -119,18 +116,13 @@ def test_register__an_owners_wallet__is_taken_and_told_to_sign_in(
     assert reason(answer) == (409, "wallet_taken")
     fresh = answer.json()["service"]["next"][0]
     message = client.request(fresh["method"], fresh["path"], json=fresh["body"]).json()["message"]
-    body = {"message": message, "signature": sign(wallet, message)}
-    assert client.post("/auth/owner/login", json=body).status_code == 200
+    assert sign_in(client, message, sign(wallet, message)).status_code == 200
 
 
 def test_register__eight_times_at_once_with_one_wallet__makes_one_agent(
     client: TestClient, wallet: LocalAccount, database: Database
 ) -> None:
-    body = {
-        "wallet_address": wallet.address,
-        "signature": sign(wallet, nonce_for(client, wallet, "register")),
-        "agent_name": "x",
-    }
+    body = signed(client, wallet, "register") | {"agent_name": "x"}
     statuses = at_once(8, lambda _: client.post("/auth/agent/register", json=body).status_code)
     assert statuses == {200: 1, 400: 7}
     with database.read() as session:
@@ -221,19 +213,14 @@ def test_fifty_at_once_by_all_three_ways__exactly_thirty_a_day(
 ) -> None:
     client = limited(registrations_per_minute=1_000)
     wallets = [Account.create() for _ in range(50)]
-    messages = [nonce_for(client, wallet, "register") for wallet in wallets]
+    bodies = [signed(client, one, "register") | {"agent_name": "x"} for one in wallets]
 
     def call(n: int) -> int:
         if n % 3 == 0:
             return int(client.post("/auth/agent/connect", json={"agent_name": "x"}).status_code)
         if n % 3 == 1:
             return int(register_external(client, f"miner-{n}").status_code)
-        body = {
-            "wallet_address": wallets[n].address,
-            "signature": sign(wallets[n], messages[n]),
-            "agent_name": "x",
-        }
-        return int(client.post("/auth/agent/register", json=body).status_code)
+        return int(client.post("/auth/agent/register", json=bodies[n]).status_code)
 
     assert at_once(50, call) == {200: 30, 429: 20}
     with database.read() as session:

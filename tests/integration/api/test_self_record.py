@@ -14,10 +14,9 @@ from core.db.engine import Database
 from tests.integration.api.conftest import (
     KEY,
     TestClient,
-    bearer,
     connect,
+    link,
     login,
-    nonce_for,
     reason,
     sign,
 )
@@ -39,16 +38,7 @@ def agent(client: TestClient) -> dict[str, Any]:
 @pytest.fixture
 def linked(client: TestClient, agent: dict[str, Any], wallet: LocalAccount) -> dict[str, Any]:
     """The agent, with its wallet linked."""
-    body = {
-        "wallet_address": wallet.address,
-        "signature": sign(wallet, nonce_for(client, wallet, "link")),
-    }
-    assert (
-        client.post(
-            "/auth/wallet/link", json=body, headers=bearer(agent["bearer_token"])
-        ).status_code
-        == 200
-    )
+    assert link(client, agent["bearer_token"], wallet).status_code == 200
     return agent
 
 

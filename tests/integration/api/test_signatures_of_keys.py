@@ -3,7 +3,16 @@
 import pytest
 from eth_account.signers.local import LocalAccount
 
-from tests.integration.api.conftest import KEY, TestClient, bearer, connect, nonce_for, reason, sign
+from tests.integration.api.conftest import (
+    KEY,
+    TestClient,
+    bearer,
+    connect,
+    nonce_for,
+    reason,
+    sign,
+    sign_in,
+)
 from tests.unit.core.chain.test_signatures import written_otherwise
 
 WRITTEN = ("v 0 or 1", "64 bytes", "in capitals")
@@ -39,8 +48,7 @@ def test_sign_in_and_link_and_self_record__take_it(
 @pytest.mark.parametrize("how", WRITTEN)
 def test_login__takes_it(client: TestClient, wallet: LocalAccount, how: str) -> None:
     message = nonce_for(client, wallet, "login")
-    body = {"message": message, "signature": written(wallet, message, how)}
-    answer = client.post("/auth/owner/login", json=body)
+    answer = sign_in(client, message, written(wallet, message, how))
     assert answer.status_code == 200, answer.text
 
 
@@ -50,9 +58,9 @@ def test_login__with_v_of_35_or_66_bytes__is_signature_invalid(
     message = nonce_for(client, wallet, "login")
     signature = sign(wallet, message)
     for odd in (signature[:-2] + "23", signature[:-2] + "24", signature + "00", signature[:-4]):
-        answer = client.post("/auth/owner/login", json={"message": message, "signature": odd})
+        answer = sign_in(client, message, odd)
         assert reason(answer) == (400, "signature_invalid"), odd
     mistyped = message.replace(wallet.address, wallet.address.swapcase().replace("X", "x"))
-    answer = client.post("/auth/owner/login", json={"message": mistyped, "signature": signature})
+    answer = sign_in(client, mistyped, signature)
     assert reason(answer) == (400, "invalid_parameter")
     assert "EIP-55 checksum" in answer.json()["detail"]

@@ -17,11 +17,15 @@ from tests.integration.api.conftest import (
     TestClient,
     bearer,
     connect,
+    link,
     login,
     nonce_for,
+    reason,
     sign,
+    sign_in,
+    signed,
 )
-from tests.integration.api.test_identity import STRANGER, link
+from tests.integration.api.test_identity import STRANGER
 
 T = TypeVar("T")
 
@@ -37,10 +41,7 @@ def test_link__sets_the_wallet_of_the_agent(client: TestClient, wallet: LocalAcc
         "wallet_address": None,
         "wallet_payable_at": None,
     }
-    body = {
-        "wallet_address": wallet.address.lower(),
-        "signature": sign(wallet, nonce_for(client, wallet, "link")),
-    }
+    body = signed(client, wallet, "link") | {"wallet_address": wallet.address.lower()}
     linked = {
         "registered": True,
         "wallet_address": wallet.address,
@@ -54,14 +55,14 @@ def test_link__the_same_pair_again__changes_nothing(
     client: TestClient, wallet: LocalAccount
 ) -> None:
     token = connect(client)["bearer_token"]
-    assert [link(client, token, wallet) for _ in range(2)] == [(200, ""), (200, "")]
+    assert [link(client, token, wallet).status_code for _ in range(2)] == [200, 200]
 
 
 def test_link__one_wallet_one_account(client: TestClient, wallet: LocalAccount) -> None:
     first, second = connect(client)["bearer_token"], connect(client)["bearer_token"]
-    assert link(client, first, wallet) == (200, "")
-    assert link(client, second, wallet) == (409, "wallet_taken")
-    assert link(client, first, STRANGER) == (409, "account_has_wallet")
+    assert link(client, first, wallet).status_code == 200
+    assert reason(link(client, second, wallet)) == (409, "wallet_taken")
+    assert reason(link(client, first, STRANGER)) == (409, "account_has_wallet")
 
 
 def is_blocked(database: Database) -> bool:
@@ -98,20 +99,20 @@ def test_link__while_the_same_wallet_signs_in_for_the_first_time__is_wallet_take
         lambda session: identity.owner_of_wallet(session, wallet.address, "203.0.113.9", clock.now),
         lambda: link(client, token, wallet),
     )
-    assert first == (409, "wallet_taken")
+    assert reason(first) == (409, "wallet_taken")
 
 
 def test_login__while_the_same_wallet_is_linked_to_an_agent__is_wallet_taken(
     client: TestClient, wallet: LocalAccount, database: Database, clock: Clock
 ) -> None:
     agent_id, message = connect(client)["user_id"], nonce_for(client, wallet, "login")
-    body = {"message": message, "signature": sign(wallet, message)}
+    signature = sign(wallet, message)
     answer = while_held(
         database,
         lambda session: identity.link_wallet(session, agent_id, wallet.address, clock.now),
-        lambda: client.post("/auth/owner/login", json=body),
+        lambda: sign_in(client, message, signature),
     )
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "wallet_taken")
+    assert reason(answer) == (409, "wallet_taken")
 
 
 def test_link__an_owners_wallet__is_taken__and_an_agents_wallet_is_no_owner(
@@ -119,13 +120,11 @@ def test_link__an_owners_wallet__is_taken__and_an_agents_wallet_is_no_owner(
 ) -> None:
     login(client, wallet)
     token = connect(client)["bearer_token"]
-    assert link(client, token, wallet) == (409, "wallet_taken")
-    assert link(client, token, STRANGER) == (200, "")
+    assert reason(link(client, token, wallet)) == (409, "wallet_taken")
+    assert link(client, token, STRANGER).status_code == 200
     message = nonce_for(client, STRANGER, "login")
-    answer = client.post(
-        "/auth/owner/login", json={"message": message, "signature": sign(STRANGER, message)}
-    )
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "wallet_taken")
+    answer = sign_in(client, message, sign(STRANGER, message))
+    assert reason(answer) == (409, "wallet_taken")
 
 
 def test_link__without_a_signed_message__is_refused(
@@ -134,7 +133,7 @@ def test_link__without_a_signed_message__is_refused(
     agent = connect(client)
     body = {"wallet_address": wallet.address, "signature": "0x" + "11" * 65}
     answer = client.post("/auth/wallet/link", json=body, headers=bearer(agent["bearer_token"]))
-    assert answer.json()["service"]["reason"] == "signature_invalid"
+    assert reason(answer) == (400, "signature_invalid")
     assert (
         client.post("/auth/wallet/link", json=body, headers={KEY: agent["api_key"]}).status_code
         == 401

@@ -5,6 +5,7 @@ key.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import httpx
@@ -28,10 +29,8 @@ from tests.integration.api.conftest import (
     KEY,
     Clock,
     TestClient,
-    bearer,
     connect,
-    nonce_for,
-    sign,
+    link,
 )
 from tests.integration.api.in_process import AppClient
 from tests.integration.chain_fixtures import DeployedChain
@@ -47,7 +46,7 @@ TRANSFERS = "/agent/wallet/transfers"
 
 @dataclass
 class Stage:
-    """`wallet` is the agent's own, linked unless a test says otherwise.
+    """`wallet` is the agent's own, linked; what names no agent is the agent's.
 
     Keys are sealed with `keys`, the first one for new seals.
     """
@@ -61,7 +60,7 @@ class Stage:
     clients: list[TestClient] = field(default_factory=list)
 
     def serve(self, *keys: bytes, limits: Limits | None = None) -> TestClient:
-        """Another API process, with these keys."""
+        """Another API process, with these keys; it is asked from now on."""
         maker = KeyMaker(KeyRing(keys)) if keys else None
         client = AppClient(
             create_app(replace(self.deps, limits=limits or Limits()).with_part(KeyMaker, maker)),
@@ -72,7 +71,7 @@ class Stage:
 
     @property
     def client(self) -> TestClient:
-        return self.clients[0]
+        return self.clients[-1]
 
     def keeper(self, *keys: bytes, die_after: str | None = None) -> KeeperProcess:
         """A keeper with these keys; NEW when none is named."""
@@ -86,55 +85,62 @@ class Stage:
 
     # The agent
 
+    @cached_property
+    def agent(self) -> dict[str, str]:
+        return self.new_agent(self.wallet)
+
+    @cached_property
+    def starter(self) -> str:
+        """Its starter wallet, with 100 USDC."""
+        return self.provisioned(100 * USDC)
+
     def new_agent(self, wallet: LocalAccount | None) -> dict[str, str]:
         """Headers of a new agent, with this wallet linked."""
         made = connect(self.client)
         if wallet is not None:
-            body = {
-                "wallet_address": wallet.address,
-                "signature": sign(wallet, nonce_for(self.client, wallet, "link")),
-            }
-            assert (
-                self.client.post(
-                    "/auth/wallet/link", json=body, headers=bearer(made["bearer_token"])
-                ).status_code
-                == 200
-            )
+            assert link(self.client, made["bearer_token"], wallet).status_code == 200
         return {KEY: made["api_key"]}
 
-    def provisioned(self, agent: dict[str, str], amount: int) -> str:
+    def provisioned(self, amount: int, of: dict[str, str] | None = None) -> str:
         """The address of the agent's starter wallet, which holds the amount."""
-        address = str(self.post(PROVISION, agent).json()["address"])
+        address = str(self.post(PROVISION, of).json()["address"])
         if amount:
             self.chain.mint(address, amount)
         return address
 
     def post(
-        self, path: str, agent: dict[str, str], *, key: str | None = None, **body: Any
+        self, path: str, of: dict[str, str] | None = None, *, key: str | None = None, **body: Any
     ) -> httpx.Response:
-        headers = agent if key is None else agent | {"Idempotency-Key": key}
+        headers = (of or self.agent) | ({} if key is None else {"Idempotency-Key": key})
         answer: httpx.Response = self.client.post(path, json=body, headers=headers)
         return answer
 
-    def asked(self, agent: dict[str, str], amount: str | None = None) -> dict[str, Any]:
+    def ask(self, amount: str | None = "1", of: dict[str, str] | None = None) -> httpx.Response:
+        return self.post(TRANSFER, of, amount_usdc=amount)
+
+    def asked(self, amount: str | None = None, of: dict[str, str] | None = None) -> dict[str, Any]:
         """The transfer that was asked for."""
-        answer = self.post(TRANSFER, agent, amount_usdc=amount)
+        answer = self.ask(amount, of)
         assert answer.status_code == 202, answer.text
         return dict(answer.json()["transfer"])
 
-    def seen(self, agent: dict[str, str]) -> dict[str, Any]:
-        answer = self.client.get(TRANSFERS, headers=agent)
+    def seen(self, of: dict[str, str] | None = None, **query: Any) -> dict[str, Any]:
+        answer = self.client.get(TRANSFERS, params=query, headers=of or self.agent)
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    def states(self, agent: dict[str, str]) -> list[str]:
+    def states(self, of: dict[str, str] | None = None) -> list[str]:
         """Of its transfers, oldest first."""
-        return [one["state"] for one in reversed(self.seen(agent)["transfers"])]
+        return [one["state"] for one in reversed(self.seen(of)["transfers"])]
 
     # The world
 
     def balance(self, address: str) -> int:
         return self.chain.reader.usdc_balance(address)
+
+    def paid(self) -> tuple[int, int]:
+        """What the agent's starter wallet and its own hold."""
+        return self.balance(self.starter), self.balance(self.wallet.address)
 
     def sealed(self, address: str) -> SealedKey:
         own = CustodialWallet.address == bytes.fromhex(address[2:])
@@ -154,7 +160,7 @@ class Stage:
 
 
 @pytest.fixture
-def stage(
+def bare(
     deps: Deps, deployed: DeployedChain, database: Database, database_url: str, clock: Clock
 ) -> Iterator[Stage]:
     clock.now = datetime.fromtimestamp(deployed.now, UTC)
@@ -175,11 +181,7 @@ def stage(
 
 
 @pytest.fixture
-def agent(stage: Stage) -> dict[str, str]:
-    return stage.new_agent(stage.wallet)
-
-
-@pytest.fixture
-def starter(stage: Stage, agent: dict[str, str]) -> str:
-    """The agent's starter wallet, with 100 USDC."""
-    return stage.provisioned(agent, 100 * USDC)
+def stage(bare: Stage) -> Stage:
+    """Its agent has a starter wallet."""
+    assert bare.starter
+    return bare

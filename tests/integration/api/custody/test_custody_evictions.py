@@ -15,14 +15,10 @@ from sqlalchemy import update
 from core.hexes import hex_of
 from core.identity.tables import Account as AccountRow
 from keeper.send import Sender
-from tests.integration.api.conftest import KEY, bearer, connect, login, nonce_for, sign
-from tests.integration.api.custody.conftest import TRANSFER, USDC, Stage
+from tests.integration.api.conftest import KEY, connect, link, login, reason, sign
+from tests.integration.api.custody.conftest import NEW, TRANSFER, USDC, Stage
 from tests.integration.keeper.conftest import KilledError
 from tests.personas import GUARD
-
-
-def reason(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json()["service"]["reason"]
 
 
 @dataclass
@@ -36,7 +32,6 @@ class Owned:
     thief: LocalAccount
     made: dict[str, Any]
     owner: dict[str, str]
-    starter: str = ""
 
     @property
     def id(self) -> int:
@@ -47,14 +42,7 @@ class Owned:
         return {KEY: self.made["api_key"]}
 
     def link(self, wallet: LocalAccount) -> httpx.Response:
-        client = self.stage.client
-        body = {
-            "wallet_address": wallet.address,
-            "signature": sign(wallet, nonce_for(client, wallet, "link")),
-        }
-        answer: httpx.Response = client.post(
-            "/auth/wallet/link", json=body, headers=bearer(self.made["bearer_token"])
-        )
+        answer: httpx.Response = link(self.stage.client, self.made["bearer_token"], wallet)
         return answer
 
     def confirm(self, wallet: LocalAccount) -> None:
@@ -93,11 +81,11 @@ class Owned:
 
 
 @pytest.fixture
-def owned(stage: Stage) -> Owned:
+def owned(bare: Stage) -> Owned:
     wallet = Account.create()
-    owner = login(stage.client, wallet)
-    owned = Owned(stage, wallet, Account.create(), connect(stage.client, owner), owner)
-    owned.starter = stage.provisioned(owned.key, 100 * USDC)
+    owner = login(bare.client, wallet)
+    owned = Owned(bare, wallet, Account.create(), connect(bare.client, owner), owner)
+    bare.provisioned(100 * USDC, owned.key)
     return owned
 
 
@@ -117,21 +105,21 @@ def stolen(owned: Owned) -> Owned:
 def test_a_wallet_that_waits__is_paid_a_day_later(owned: Owned) -> None:
     stage = owned.stage
     linked = owned.link(owned.thief).json()
-    early = stage.post(TRANSFER, owned.key, amount_usdc="40")
+    early = stage.ask("40", owned.key)
     assert (reason(early), stage.requests()) == ((409, "wallet_waits"), (0, 0))
     assert early.json()["service"]["retry_at"] == linked["wallet_payable_at"]
     assert f"POST /agents/{owned.id}/wallet/confirm" in early.json()["detail"]
     stage.clock.pass_(hours=24, seconds=-1)
-    assert reason(stage.post(TRANSFER, owned.key, amount_usdc="40")) == (409, "wallet_waits")
+    assert reason(stage.ask("40", owned.key)) == (409, "wallet_waits")
     stage.clock.pass_(seconds=2)
-    assert stage.post(TRANSFER, owned.key, amount_usdc="40").status_code == 202
+    assert stage.ask("40", owned.key).status_code == 202
 
 
 def test_a_wallet_that_the_owner_confirmed__is_paid_at_once(owned: Owned) -> None:
     own = Account.create()
     owned.link(own)
     owned.confirm(own)
-    owned.stage.asked(owned.key)
+    owned.stage.asked(of=owned.key)
     owned.stage.keeper().run()
     assert owned.paid(own) == 100 * USDC
 
@@ -148,7 +136,7 @@ def test_what_was_asked_for_before__fails_and_the_money_is_free_again(
     stolen: Owned, evict: Any
 ) -> None:
     stage = stolen.stage
-    stage.asked(stolen.key)
+    stage.asked(of=stolen.key)
     evict(stolen)
     keeper = stage.keeper()
     keeper.run()
@@ -189,21 +177,21 @@ def test_what_was_voided__is_asked_for_again_with_the_same_idempotency_key(
 @pytest.mark.slow
 def test_an_unlink_of_a_waiting_queue__and_the_right_wallet_is_paid(stolen: Owned) -> None:
     stage, own = stolen.stage, Account.create()
-    stage.asked(stolen.key, "60")
+    stage.asked("60", stolen.key)
     stolen.unlink()
     assert reason(stage.post(TRANSFER, stolen.key)) == (409, "wallet_not_linked")
     stolen.link(own)
     stolen.confirm(own)
     keeper = stage.keeper()
     keeper.run()
-    stage.asked(stolen.key)
+    stage.asked(of=stolen.key)
     keeper.run()
     assert (stolen.paid(stolen.thief), stolen.paid(own)) == (0, 100 * USDC)
 
 
 def test_the_same_wallet_linked_again__does_not_revive_what_was_asked_for(stolen: Owned) -> None:
     stage = stolen.stage
-    stage.asked(stolen.key)
+    stage.asked(of=stolen.key)
     stolen.unlink()
     stolen.link(stolen.thief)
     stolen.confirm(stolen.thief)
@@ -216,7 +204,7 @@ def test_the_same_wallet_linked_again__does_not_revive_what_was_asked_for(stolen
 
 def test_a_request_to_a_wallet_that_waits__is_not_signed_whoever_wrote_it(stolen: Owned) -> None:
     stage = stolen.stage
-    stage.asked(stolen.key)
+    stage.asked(of=stolen.key)
     later = stage.keepers.now() + timedelta(hours=24)
     with stage.database.write() as session:
         session.execute(
@@ -233,7 +221,7 @@ def test_a_request_to_a_wallet_that_waits__is_not_signed_whoever_wrote_it(stolen
 
 def test_evicted_between_plan_and_signature__nothing_is_signed(stolen: Owned) -> None:
     stage = stolen.stage
-    stage.asked(stolen.key)
+    stage.asked(of=stolen.key)
     killed = stage.keeper(die_after="planned")
     with pytest.raises(KilledError):
         killed.run()
@@ -249,7 +237,7 @@ def test_evicted_while_it_is_being_signed__the_turn_is_not_written_and_nothing_i
     stolen: Owned,
 ) -> None:
     stage = stolen.stage
-    stage.asked(stolen.key)
+    stage.asked(of=stolen.key)
 
     keeper = stage.keepers.keeper(gas_signer=rotating_signer(stolen), outbox=stage.outbox())
     keeper.run()
@@ -264,7 +252,7 @@ def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonc
     stolen: Owned,
 ) -> None:
     stage, own = stolen.stage, Account.create()
-    stage.asked(stolen.key, "60")
+    stage.asked("60", stolen.key)
     killed = stage.keeper(die_after="signed")
     with pytest.raises(KilledError):
         killed.run()
@@ -273,7 +261,7 @@ def test_evicted_between_signature_and_sending__its_bytes_stay_here_and_the_nonc
     stolen.unlink()
     stolen.link(own)
     stolen.confirm(own)
-    stage.asked(stolen.key, "40")
+    stage.asked("40", stolen.key)
     keeper = stage.keeper()
     for _ in range(6):
         keeper.run()
@@ -303,7 +291,7 @@ def test_evicted_between_commit_and_sending__its_bytes_are_not_sent(
     stolen: Owned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage, not_void = stolen.stage, Sender._not_void
-    stage.asked(stolen.key, "60")
+    stage.asked("60", stolen.key)
 
     def late(sender: Sender, due: Any) -> Any:
         if not due:
@@ -338,6 +326,6 @@ def test_a_transfer_under_way_while_the_owner_rotates__is_refused_and_not_writte
             return self._real.usdc_held(*args)
 
     stage.deps = replace(stage.deps, chain=Waiting(stage.deps.chain))
-    client = stage.serve(b"\x4b" * 32)
-    answer = client.post(TRANSFER, json={}, headers=old)
+    stage.serve(NEW)
+    answer = stage.post(TRANSFER, old)
     assert (reason(answer), stage.requests()) == ((401, "auth_invalid"), (0, 0))

@@ -32,30 +32,28 @@ from tests.integration.api.custody.conftest import (
 DIGEST = "0x" + "11" * 32
 
 
-def test_provision__again__is_the_same_wallet(stage: Stage, agent: dict[str, str]) -> None:
-    first, again = stage.post(PROVISION, agent), stage.post(PROVISION, agent)
+def test_provision__again__is_the_same_wallet(bare: Stage) -> None:
+    first, again = bare.post(PROVISION), bare.post(PROVISION)
     assert (first.status_code, again.status_code) == (200, 200)
     assert first.json() == {"address": first.json()["address"], "chain_id": 84532, "created": True}
     assert again.json() == first.json() | {"created": False}
 
 
-def test_provision__eight_at_once__make_one_wallet(stage: Stage, agent: dict[str, str]) -> None:
+def test_provision__eight_at_once__make_one_wallet(bare: Stage) -> None:
+    agent = bare.agent
     with ThreadPoolExecutor(8) as pool:
-        answers = [
-            answer.json() for answer in pool.map(lambda _: stage.post(PROVISION, agent), range(8))
-        ]
+        answers = [one.json() for one in pool.map(lambda _: bare.post(PROVISION, agent), range(8))]
     assert len({answer["address"] for answer in answers}) == 1
     assert [answer["created"] for answer in answers].count(True) == 1
 
 
-def test_provision__two_agents__have_two_wallets(stage: Stage, agent: dict[str, str]) -> None:
-    assert stage.provisioned(agent, 0) != stage.provisioned(stage.new_agent(None), 0)
+def test_provision__two_agents__have_two_wallets(bare: Stage) -> None:
+    assert bare.provisioned(0) != bare.provisioned(0, bare.new_agent(None))
 
 
-def test_provision__without_a_custody_key__says_what_the_operator_must_set(
-    stage: Stage, agent: dict[str, str]
-) -> None:
-    answer = stage.serve().post(PROVISION, json={}, headers=agent)
+def test_provision__without_a_custody_key__says_what_the_operator_must_set(bare: Stage) -> None:
+    bare.serve()
+    answer = bare.post(PROVISION)
     assert (answer.status_code, answer.json()["code"], answer.json()["service"]["reason"]) == (
         404,
         *["tw_feature_disabled"] * 2,
@@ -66,29 +64,27 @@ def test_provision__without_a_custody_key__says_what_the_operator_must_set(
 # The key
 
 
-def test_the_key__opens_for_its_wallet_alone(stage: Stage, agent: dict[str, str]) -> None:
-    address = stage.provisioned(agent, 0)
-    sealed = stage.sealed(address)
+def test_the_key__opens_for_its_wallet_alone(bare: Stage) -> None:
+    address = bare.provisioned(0)
+    sealed = bare.sealed(address)
     signature = CustodySigner(KeyRing([NEW])).sign_digest(sealed, DIGEST)
     assert Account._recover_hash(bytes.fromhex(DIGEST[2:]), signature=signature) == address
     with pytest.raises(UnknownKeyVersionError, match=sealed.key_version):
         CustodySigner(KeyRing([OLD])).sign_digest(sealed, DIGEST)
 
 
-def test_the_key__is_plain_in_no_row_no_answer_and_no_log(
-    stage: Stage, agent: dict[str, str]
-) -> None:
+def test_the_key__is_plain_in_no_row_no_answer_and_no_log(bare: Stage) -> None:
     with capture_logs() as logs:
-        answers = [stage.post(PROVISION, agent)]
+        answers = [bare.post(PROVISION)]
         address = answers[0].json()["address"]
-        stage.chain.mint(address, 100 * USDC)
-        answers += [stage.post(TRANSFER, agent), stage.client.get(TRANSFERS, headers=agent)]
-        stage.keeper().run()
-        stage.keepers.processes[0].die()
-        stage.asked(agent_with_money(stage))
-        stage.keeper(OLD).run()
-    key = KeyRing([NEW]).open(stage.sealed(address))
-    said = "\n".join([*(answer.text for answer in answers), *map(str, logs), *rows_as_text(stage)])
+        bare.chain.mint(address, 100 * USDC)
+        answers += [bare.post(TRANSFER), bare.client.get(TRANSFERS, headers=bare.agent)]
+        bare.keeper().run()
+        bare.keepers.processes[0].die()
+        bare.asked(of=agent_with_money(bare))
+        bare.keeper(OLD).run()
+    key = KeyRing([NEW]).open(bare.sealed(address))
+    said = "\n".join([*(answer.text for answer in answers), *map(str, logs), *rows_as_text(bare)])
     assert address[2:].lower() in said.lower()
     for form in (key.hex(), repr(key), str(int.from_bytes(key, "big")), NEW.hex(), repr(NEW)):
         assert form.lower() not in said.lower()
@@ -96,7 +92,7 @@ def test_the_key__is_plain_in_no_row_no_answer_and_no_log(
 
 def agent_with_money(stage: Stage) -> dict[str, str]:
     agent = stage.new_agent(Account.create())
-    stage.provisioned(agent, USDC)
+    stage.provisioned(USDC, agent)
     return agent
 
 
@@ -115,43 +111,41 @@ def rows_as_text(stage: Stage) -> list[str]:
 # Seals
 
 
-def test_reseal__moves_every_key_to_the_new_key_and_forgets_the_old(
-    stage: Stage, agent: dict[str, str]
-) -> None:
-    (made := stage.serve(OLD)).post(PROVISION, json={}, headers=agent)
-    address = made.post(PROVISION, json={}, headers=agent).json()["address"]
-    other = stage.provisioned(stage.new_agent(None), 0)
-    before, untouched = KeyRing([OLD]).open(stage.sealed(address)), stage.sealed(other)
+def test_reseal__moves_every_key_to_the_new_key_and_forgets_the_old(bare: Stage) -> None:
+    other = bare.provisioned(0, bare.new_agent(None))
+    bare.serve(OLD)
+    address = bare.provisioned(0)
+    before, untouched = KeyRing([OLD]).open(bare.sealed(address)), bare.sealed(other)
     signer = CustodySigner(KeyRing([NEW, OLD]))
-    with stage.database.write() as session:
+    with bare.database.write() as session:
         assert custody.reseal(session, signer.version, signer.resealed) == 1
-    assert KeyRing([NEW]).open(stage.sealed(address)) == before
-    assert stage.sealed(other) == untouched
+    assert KeyRing([NEW]).open(bare.sealed(address)) == before
+    assert bare.sealed(other) == untouched
 
 
-def test_reseal__without_the_old_key__changes_nothing(stage: Stage, agent: dict[str, str]) -> None:
-    address = stage.serve(OLD).post(PROVISION, json={}, headers=agent).json()["address"]
-    sealed, signer = stage.sealed(address), CustodySigner(KeyRing([NEW]))
-    with pytest.raises(UnknownKeyVersionError), stage.database.write() as session:
+def test_reseal__without_the_old_key__changes_nothing(bare: Stage) -> None:
+    bare.serve(OLD)
+    address = bare.provisioned(0)
+    sealed, signer = bare.sealed(address), CustodySigner(KeyRing([NEW]))
+    with pytest.raises(UnknownKeyVersionError), bare.database.write() as session:
         custody.reseal(session, signer.version, signer.resealed)
-    assert stage.sealed(address) == sealed
+    assert bare.sealed(address) == sealed
 
 
-def test_a_ciphertext_in_another_row__does_not_open(stage: Stage, agent: dict[str, str]) -> None:
+def test_a_ciphertext_in_another_row__does_not_open(bare: Stage) -> None:
     mine, other = (
-        stage.sealed(stage.provisioned(one, 0)) for one in (agent, stage.new_agent(None))
+        bare.sealed(bare.provisioned(0, one)) for one in (bare.agent, bare.new_agent(None))
     )
-    with stage.database.write() as session:
+    with bare.database.write() as session:
         moved = update(CustodialWallet).where(CustodialWallet.account_id == mine.account_id)
         session.execute(moved.values(ciphertext=other.ciphertext))
     with pytest.raises(BrokenSealError, match=mine.address):
-        KeyRing([NEW]).open(stage.sealed(mine.address))
+        KeyRing([NEW]).open(bare.sealed(mine.address))
 
 
-def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(
-    stage: Stage, agent: dict[str, str]
-) -> None:
-    address = stage.serve(OLD).post(PROVISION, json={}, headers=agent).json()["address"]
+def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(bare: Stage) -> None:
+    bare.serve(OLD)
+    address = bare.provisioned(0)
     settings = Settings(
         database_url=DRIVER + "://x",
         rpc_urls="http://127.0.0.1:1",
@@ -159,7 +153,7 @@ def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(
         custody_key=NEW.hex(),
     )
     with capture_logs() as logs:
-        tell_at_start(stage.deps.database, settings.custody_keys())
+        tell_at_start(bare.deps.database, settings.custody_keys())
     assert [(one["log_level"], one["key_version"], address in one["accounts"]) for one in logs] == [
         ("error", version_of(OLD), True)
     ]

@@ -14,16 +14,16 @@ from core.chain.nodes import Nodes
 from core.chain.reader import LATEST, At
 from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
-from tests.integration.api.custody.conftest import NEW, TRANSFER, TRANSFERS, USDC, Stage
-from tests.integration.api.custody.test_custody_transfer import reason
+from tests.integration.api.conftest import reason
+from tests.integration.api.custody.conftest import NEW, USDC, Stage
 from tests.node_transport import in_threads
 from tests.personas import STRANGER
 
 
 def test_somebody_else_sends_the_authorization_first__it_is_paid_once_and_confirmed(
-    stage: Stage, agent: dict[str, str], starter: str
+    stage: Stage,
 ) -> None:
-    stage.asked(agent)
+    stage.asked()
     before = stage.chain.reader.block_number()
     with stage.keepers.no_blocks():
         keeper = stage.keeper()
@@ -41,7 +41,7 @@ def test_somebody_else_sends_the_authorization_first__it_is_paid_once_and_confir
         stage.chain.anvil.mine()
     keeper.run()
     assert stage.keepers.states() == [("custodial_transfer", "reverted")]
-    (shown,) = stage.seen(agent)["transfers"]
+    (shown,) = stage.seen()["transfers"]
     assert (shown["state"], shown["tx_hash"], stage.balance(stage.wallet.address)) == (
         "confirmed",
         None,
@@ -49,59 +49,57 @@ def test_somebody_else_sends_the_authorization_first__it_is_paid_once_and_confir
     )
     assert shown["reason"] is None
     is_behind(stage, before)
-    seen = stage.client.get(TRANSFERS, headers=agent).json()
+    seen = stage.seen()
     assert (seen["balance_usdc"], seen["available_usdc"]) == ("100.000000", "0.000000")
 
 
 def test_the_money_leaves_otherwise_before_it_is_sent__the_transfer_waits_and_fails_after_an_hour(
-    stage: Stage, agent: dict[str, str], starter: str
+    stage: Stage,
 ) -> None:
-    stage.asked(agent)
-    empty_wallet(stage, starter)
+    stage.asked()
+    empty_wallet(stage, stage.starter)
     keeper = stage.keeper()
     keeper.run()
-    assert (stage.states(agent), keeper.wire.sent) == (["queued"], [])
+    assert (stage.states(), keeper.wire.sent) == (["queued"], [])
     stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + 3600)
     keeper.run()
-    assert (stage.states(agent), keeper.wire.sent) == (["failed"], [])
-    (failed,) = stage.seen(agent)["transfers"]
+    assert (stage.states(), keeper.wire.sent) == (["failed"], [])
+    (failed,) = stage.seen()["transfers"]
     assert failed["reason"] == "ERC20InsufficientBalance"
-    stage.chain.mint(starter, 7 * USDC)
-    assert stage.seen(agent)["available_usdc"] == "7.000000"
+    stage.chain.mint(stage.starter, 7 * USDC)
+    assert stage.seen()["available_usdc"] == "7.000000"
     stage.clock.now = stage.keepers.now()
-    assert stage.asked(agent)["reason"] is None
+    assert stage.asked()["reason"] is None
     keeper.run()
     assert stage.balance(stage.wallet.address) == 7 * USDC
 
 
-def test_what_the_chain_refuses_now__says_why_while_it_waits(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
-    stage.asked(agent)
-    empty_wallet(stage, starter)
+def test_what_the_chain_refuses_now__says_why_while_it_waits(stage: Stage) -> None:
+    stage.asked()
+    empty_wallet(stage, stage.starter)
     keeper = stage.keeper()
     keeper.run()
     stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + 10)
     keeper.run()
-    (waits,) = stage.seen(agent)["transfers"]
+    (waits,) = stage.seen()["transfers"]
     assert (waits["state"], waits["reason"]) == ("queued", "ERC20InsufficientBalance")
 
 
 def test_a_transfer_that_usdc_refuses__ends_with_its_words_and_unlocks_the_rest(
-    stage: Stage, agent: dict[str, str], starter: str
+    stage: Stage,
 ) -> None:
     words = "Blacklistable: account is blacklisted"
     code = stage.chain.rpc.call("eth_getCode", [stage.chain.deploy("FreezableUSDC"), "latest"])
     stage.chain.rpc.call("anvil_setCode", [stage.chain.contracts["usdc"], code])
     freeze = call_by_signature("setFrozen(address,bool)", [stage.wallet.address, True])
     stage.chain.succeed(STRANGER, stage.chain.contracts["usdc"], freeze)
-    stage.asked(agent, "40")
+    stage.asked("40")
     keeper = stage.keeper()
     found = []
     for seconds in (0, 10, 3_600, 10):
         stage.keepers.pass_time(int(stage.keepers.now().timestamp()) + seconds)
         keeper.run()
-        seen = stage.seen(agent)
+        seen = stage.seen()
         (one,) = seen["transfers"]
         found.append((one["state"], one["reason"], seen["available_usdc"]))
     assert found == [
@@ -113,53 +111,47 @@ def test_a_transfer_that_usdc_refuses__ends_with_its_words_and_unlocks_the_rest(
     assert keeper.wire.sent == []
 
 
-def test_a_node_that_is_behind__never_offers_what_was_paid(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
+def test_a_node_that_is_behind__never_offers_what_was_paid(stage: Stage) -> None:
     """Two nodes behind one address: the keeper saw the payment safe at the one, and the other does
     not have it yet. 100 were offered again.
     """
     before = stage.chain.reader.block_number()
-    stage.asked(agent, "40")
+    stage.asked("40")
     pay(stage)
-    assert stage.states(agent) == ["confirmed"]
-    assert stage.seen(agent)["available_usdc"] == "60.000000"
+    assert stage.states() == ["confirmed"]
+    assert stage.seen()["available_usdc"] == "60.000000"
     is_behind(stage, before)
-    seen = stage.client.get(TRANSFERS, headers=agent).json()
+    seen = stage.seen()
     assert (seen["balance_usdc"], seen["available_usdc"]) == ("100.000000", "60.000000")
-    over = stage.post(TRANSFER, agent, amount_usdc="60.000001")
+    over = stage.ask("60.000001")
     assert (reason(over), over.json()["service"]["remaining"]) == (
         (409, "insufficient_idle"),
         "60.000000",
     )
 
 
-def test_a_node_that_ignores_a_blocks_hash__never_offers_what_was_paid(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
+def test_a_node_that_ignores_a_blocks_hash__never_offers_what_was_paid(stage: Stage) -> None:
     """It answers of its newest block, and the payment comes between two of its answers."""
     before = stage.chain.reader.block_number()
-    stage.asked(agent, "40")
+    stage.asked("40")
     pay(stage)
     asks(stage, HashIgnored(stage, [before]))
-    seen = stage.seen(agent)
+    seen = stage.seen()
     assert (seen["balance_usdc"], seen["available_usdc"]) == ("60.000000", "20.000000")
-    over = stage.post(TRANSFER, agent, amount_usdc="60.000001")
+    over = stage.ask("60.000001")
     assert reason(over) == (409, "insufficient_idle")
 
 
-def test_a_node_that_fails_midway__is_followed_by_none_that_is_behind(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
+def test_a_node_that_fails_midway__is_followed_by_none_that_is_behind(stage: Stage) -> None:
     """The first node knows the payment and then answers no more, the second ignores the hash and is
     behind: what they say together is of no block.
     """
     before = stage.chain.reader.block_number()
-    stage.asked(agent, "40")
+    stage.asked("40")
     pay(stage)
     for fails in ("authorizationState", "balanceOf"):
         asks(stage, HashIgnored(stage, [], fails), HashIgnored(stage, [before] * 9))
-        assert stage.seen(agent)["available_usdc"] is None
+        assert stage.seen()["available_usdc"] is None
 
 
 class HashIgnored(httpx.BaseTransport):
@@ -189,7 +181,6 @@ def asks(stage: Stage, *nodes: HashIgnored) -> None:
     rpc = Nodes(list(wires), transport=in_threads(Hosts(wires)))
     stage.deps = replace(stage.deps, chain=VaultReader(rpc, stage.chain.contracts))
     stage.serve(NEW)
-    stage.clients.insert(0, stage.clients.pop())
 
 
 class Hosts(httpx.BaseTransport):
@@ -223,7 +214,6 @@ def is_behind(stage: Stage, newest: int) -> None:
     """From now on the API asks such a node."""
     stage.deps = replace(stage.deps, chain=Behind(stage.chain.reader, newest))
     stage.serve(NEW)
-    stage.clients.insert(0, stage.clients.pop())
 
 
 def empty_wallet(stage: Stage, address: str) -> None:

@@ -16,8 +16,8 @@ from core.custody.rules import TRANSFER_GAS
 from core.identity.tables import Account
 from core.keeper import gas
 from core.money import eth_text
-from tests.integration.api.conftest import TestClient
-from tests.integration.api.custody.conftest import NEW, PROVISION, TRANSFER, USDC, Stage
+from tests.integration.api.conftest import reason
+from tests.integration.api.custody.conftest import NEW, PROVISION, USDC, Stage
 
 MUCH = 10**18
 
@@ -30,15 +30,6 @@ def limits(**changes: int) -> Limits:
         "custody_gas_wei_per_account_per_day",
     )
     return Limits(**dict.fromkeys(names, MUCH) | changes)
-
-
-def asked(client: TestClient, agent: dict[str, str], amount: str | None = "1") -> httpx.Response:
-    answer: httpx.Response = client.post(TRANSFER, json={"amount_usdc": amount}, headers=agent)
-    return answer
-
-
-def told(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json()["service"]["reason"]
 
 
 def owned_by_one(stage: Stage, *ids: int) -> None:
@@ -70,23 +61,19 @@ def one_transfers_gas(stage: Stage) -> int:
 
 
 @pytest.mark.parametrize("amount", ["0.000001", "0.999999"])
-def test_less_than_one_usdc__is_refused_by_its_field(
-    stage: Stage, agent: dict[str, str], starter: str, amount: str
-) -> None:
-    answer = asked(stage.client, agent, amount)
-    assert told(answer) == (400, "invalid_parameter")
+def test_less_than_one_usdc__is_refused_by_its_field(stage: Stage, amount: str) -> None:
+    answer = stage.ask(amount)
+    assert reason(answer) == (400, "invalid_parameter")
     assert answer.json()["detail"].startswith(
         "amount_usdc: write at least 1.000000, or null for all"
     )
-    assert (stage.requests(), asked(stage.client, agent, "1.000000").status_code) == ((0, 0), 202)
+    assert (stage.requests(), stage.ask("1.000000").status_code) == ((0, 0), 202)
 
 
-def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(
-    stage: Stage, agent: dict[str, str]
-) -> None:
-    stage.provisioned(agent, USDC - 1)
-    answer = asked(stage.client, agent, None)
-    assert (told(answer), answer.json()["service"]["remaining"]) == (
+def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(bare: Stage) -> None:
+    bare.provisioned(USDC - 1)
+    answer = bare.ask(None)
+    assert (reason(answer), answer.json()["service"]["remaining"]) == (
         (409, "insufficient_idle"),
         "0.999999",
     )
@@ -96,16 +83,14 @@ def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(
 # The queue
 
 
-def test_the_owners_last_place__and_one_more(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
+def test_the_owners_last_place__and_one_more(stage: Stage) -> None:
     other = stage.new_agent(Keys.create())
-    starters = [starter, stage.provisioned(other, 100 * USDC)]
+    starters = [stage.starter, stage.provisioned(100 * USDC, other)]
     owned_by_one(stage, *(account_of(stage, one) for one in starters))
-    client = stage.serve(NEW, limits=limits(custody_queue_per_owner=2))
-    assert [asked(client, who).status_code for who in (agent, other)] == [202, 202]
-    answer = asked(client, other)
-    assert told(answer) == (429, "rate_limited")
+    stage.serve(NEW, limits=limits(custody_queue_per_owner=2))
+    assert [stage.ask(of=who).status_code for who in (stage.agent, other)] == [202, 202]
+    answer = stage.ask(of=other)
+    assert reason(answer) == (429, "rate_limited")
     assert "2 transfers of your owner's agents are under way" in answer.json()["detail"]
     assert [call["path"] for call in answer.json()["service"]["next"]][:2] == [
         "/agent/wallet/transfers",
@@ -115,24 +100,22 @@ def test_the_owners_last_place__and_one_more(
     assert stage.requests() == (2, 2)
 
 
-def test_what_is_confirmed__makes_room(stage: Stage, agent: dict[str, str], starter: str) -> None:
-    client = stage.serve(NEW, limits=limits(custody_queue_per_owner=1))
-    assert [asked(client, agent).status_code for _ in range(2)] == [202, 429]
+def test_what_is_confirmed__makes_room(stage: Stage) -> None:
+    stage.serve(NEW, limits=limits(custody_queue_per_owner=1))
+    assert [stage.ask().status_code for _ in range(2)] == [202, 429]
     keeper = stage.keeper()
     keeper.run()
     stage.keepers.make_safe()
     for _ in range(3):
         keeper.run()
-    assert asked(client, agent).status_code == 202
+    assert stage.ask().status_code == 202
 
 
-def test_a_full_queue__is_the_services_to_empty(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
-    client = stage.serve(NEW, limits=limits(custody_queue=1))
-    assert asked(client, agent).status_code == 202
-    answer = asked(client, agent)
-    assert told(answer) == (503, "temporarily_unavailable")
+def test_a_full_queue__is_the_services_to_empty(stage: Stage) -> None:
+    stage.serve(NEW, limits=limits(custody_queue=1))
+    assert stage.ask().status_code == 202
+    answer = stage.ask()
+    assert reason(answer) == (503, "temporarily_unavailable")
     assert int(answer.headers["Retry-After"]) == 60
 
 
@@ -165,12 +148,12 @@ def helped(answer: httpx.Response) -> bool:
 
 @BUDGETS
 def test_the_days_gas_is_kept_by_others__comes_back_within_a_minute(
-    stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
+    stage: Stage, budget: str, status: int, whose: str
 ) -> None:
     """It was called used up until midnight, and free again two seconds later."""
-    client = stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
-    assert asked(client, agent).status_code == 202
-    answer = asked(client, agent)
+    stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
+    assert stage.ask().status_code == 202
+    answer = stage.ask()
     assert (answer.status_code, answer.headers["Retry-After"], helped(answer)) == (
         status,
         "60",
@@ -179,18 +162,19 @@ def test_the_days_gas_is_kept_by_others__comes_back_within_a_minute(
     assert whose in answer.json()["detail"]
     assert "in a day is kept by those under way: of 0." in answer.json()["detail"]
     assert "free again when they are confirmed; ask again in a minute" in answer.json()["detail"]
-    spent(stage, starter, 0)
-    assert asked(client, agent).status_code == 202
+    spent(stage, stage.starter, 0)
+    assert stage.ask().status_code == 202
 
 
 @BUDGETS
 def test_a_transfer_above_the_whole_budget__waits_for_cheaper_gas(
-    stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
+    stage: Stage, budget: str, status: int, whose: str
 ) -> None:
     """The day was called used up, though nobody had ever asked."""
     needed = one_transfers_gas(stage)
-    answer = asked(stage.serve(NEW, limits=limits(**{budget: needed - 1})), agent)
-    assert (told(answer), answer.headers["Retry-After"], helped(answer)) == (
+    stage.serve(NEW, limits=limits(**{budget: needed - 1}))
+    answer = stage.ask()
+    assert (reason(answer), answer.headers["Retry-After"], helped(answer)) == (
         (503, "temporarily_unavailable"),
         "60",
         True,
@@ -203,25 +187,27 @@ def test_a_transfer_above_the_whole_budget__waits_for_cheaper_gas(
 
 
 def test_the_days_transfers_of_an_account__are_refused_with_when_and_what_else(
-    stage: Stage, agent: dict[str, str], starter: str
+    stage: Stage,
 ) -> None:
-    client = stage.serve(NEW, limits=limits(custodial_transfers_per_day=1))
-    assert asked(client, agent).status_code == 202
-    answer = asked(client, agent)
+    stage.serve(NEW, limits=limits(custodial_transfers_per_day=1))
+    assert stage.ask().status_code == 202
+    answer = stage.ask()
     midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
-    assert (told(answer), helped(answer)) == ((429, "rate_limited"), True)
+    assert (reason(answer), helped(answer)) == ((429, "rate_limited"), True)
     assert "has asked for 1 transfers today" in answer.json()["detail"]
     assert datetime.fromisoformat(answer.json()["service"]["retry_at"]) == midnight
+    stage.clock.now = midnight
+    assert stage.ask().status_code == 202
 
 
 @BUDGETS
 def test_the_days_gas_is_used_up__says_when_and_what_else(
-    stage: Stage, agent: dict[str, str], starter: str, budget: str, status: int, whose: str
+    stage: Stage, budget: str, status: int, whose: str
 ) -> None:
-    client = stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
-    assert asked(client, agent).status_code == 202
-    spent(stage, starter, 1)
-    answer = asked(client, agent)
+    stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
+    assert stage.ask().status_code == 202
+    spent(stage, stage.starter, 1)
+    answer = stage.ask()
     block: dict[str, Any] = answer.json()["service"]
     midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
     assert (answer.status_code, block["retry_at"]) == (
@@ -233,13 +219,11 @@ def test_the_days_gas_is_used_up__says_when_and_what_else(
     assert helped(answer)
     assert stage.requests() == (1, 1)
     stage.clock.now = midnight
-    assert asked(client, agent).status_code == 202
+    assert stage.ask().status_code == 202
 
 
-def test_gas_that_a_transfer_did_not_use__is_given_back(
-    stage: Stage, agent: dict[str, str], starter: str
-) -> None:
-    asked(stage.client, agent)
+def test_gas_that_a_transfer_did_not_use__is_given_back(stage: Stage) -> None:
+    stage.ask()
     keeper = stage.keeper()
     keeper.run()
     stage.keepers.make_safe()
@@ -254,6 +238,6 @@ def test_gas_that_a_transfer_did_not_use__is_given_back(
     assert tx.cost_wei == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
-def test_provisioning__needs_no_room(stage: Stage, agent: dict[str, str]) -> None:
-    client = stage.serve(NEW, limits=limits(custody_gas_wei_per_day=0))
-    assert client.post(PROVISION, json={}, headers=agent).status_code == 200
+def test_provisioning__needs_no_room(bare: Stage) -> None:
+    bare.serve(NEW, limits=limits(custody_gas_wei_per_day=0))
+    assert bare.post(PROVISION).status_code == 200

@@ -132,7 +132,7 @@ def test_gold__counts_for_nobody_as_a_wrong_value(
     """The house submits true values beside it, and its operators may sit at one network address."""
     mine = mine_with(wrong_entries_in_7_days=1)
     house = connect(mine.client, agent_name="house")
-    plant(mine, house, clock)
+    plant(mine, house)
     clock.pass_(hours=24)
     assert job.run(place, clock.now) == {"rejected": 1}
     mine.submit(house, CHAIN)

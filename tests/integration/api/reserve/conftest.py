@@ -15,8 +15,7 @@ from core.db.engine import Database
 from core.reserve import conversions
 from core.reserve.events import NewReserveEvent, add_events, adopt_conversions
 from core.reserve.rules import ReserveEventKind, ReserveFact
-from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, connect, deps_of
-from tests.integration.api.test_identity import link
+from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, connect, deps_of, link
 
 CHAIN, ONE, USDC = 84532, 10**18, 10**6
 TOKEN, STABLE = "0x" + "a1" * 20, "0x" + "a2" * 20
@@ -130,5 +129,5 @@ def by(agent: dict[str, Any]) -> dict[str, str]:
 
 
 def linked(client: TestClient, agent: dict[str, Any], wallet: LocalAccount) -> str:
-    assert link(client, agent["bearer_token"], wallet)[0] == 200
+    assert link(client, agent["bearer_token"], wallet).status_code == 200
     return str(wallet.address)
