@@ -463,12 +463,22 @@ def test_opening_a_stream_again__is_no_call_for_an_hour(
 
 
 def test_a_quiet_stream__has_comments_as_heartbeats(
-    serve: Serve, stage: Stage, mandate_id: str, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
-    monkeypatch.setattr(streams, "TICK_S", 0.05)
     with serve(StreamTimes(heartbeat_s=0.1, lives_s=600)) as base_url:
         with following(base_url + path_of(mandate_id), stage.owner) as follower:
             follower.until(lambda one: one.comments >= 3)
+        assert follower.names() == ["reset"]
+
+
+def test_a_stream__ends_of_its_own_after_its_time(
+    serve: Serve, stage: Stage, mandate_id: str
+) -> None:
+    with (
+        serve(StreamTimes(lives_s=0.5)) as base_url,
+        following(base_url + path_of(mandate_id), stage.owner) as follower,
+    ):
+        follower.until(lambda one: one.has_ended)
         assert follower.names() == ["reset"]
 
 
