@@ -194,6 +194,6 @@ def _fill(connection: psycopg.Connection[Any], table: str, rows: bytes) -> None:
 
 
 def _definitions(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
-    found = connection.execute(DEFINITIONS).fetchone()
+    found: tuple[Any, ...] | None = connection.execute(DEFINITIONS).fetchone()
     assert found is not None
     return found

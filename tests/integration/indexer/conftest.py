@@ -132,6 +132,7 @@ class Follower:
         self.leadership = leadership
         self.chain = self.context(deployed.reader)
         self.clock: Callable[[], datetime] = now_utc
+        self._tip: TipLoop | None = None
         self.restart()
 
     @property
@@ -156,7 +157,7 @@ class Follower:
     def restart(self, **changes: Any) -> None:
         """A fresh process on the same database."""
         self.chain = replace(self.chain, **changes, watch_changed=Event())
-        self._tip: TipLoop | None = None
+        self._tip = None
         self.reverted_calls = RevertedCalls(self.chain, self.clock)
         self.log_proof = LogProof(self.chain, self.clock)
         self.crediting = Crediting(self.chain, self.clock)
