@@ -462,24 +462,15 @@ def test_opening_a_stream_again__is_no_call_for_an_hour(
     assert [left[0] - one for one in left] == [0, 0, 0, 1]
 
 
-def test_a_quiet_stream__has_comments_as_heartbeats(
-    serve: Serve, stage: Stage, mandate_id: str
-) -> None:
-    with serve(StreamTimes(heartbeat_s=0.1, lives_s=600)) as base_url:
-        with following(base_url + path_of(mandate_id), stage.owner) as follower:
-            follower.until(lambda one: one.comments >= 3)
-        assert follower.names() == ["reset"]
-
-
-def test_a_stream__ends_of_its_own_after_its_time(
+def test_a_quiet_stream__has_comments_as_heartbeats_and_ends_of_its_own_after_its_time(
     serve: Serve, stage: Stage, mandate_id: str
 ) -> None:
     with (
-        serve(StreamTimes(lives_s=0.5)) as base_url,
+        serve(StreamTimes(heartbeat_s=0.1, lives_s=1)) as base_url,
         following(base_url + path_of(mandate_id), stage.owner) as follower,
     ):
         follower.until(lambda one: one.has_ended)
-        assert follower.names() == ["reset"]
+        assert (follower.names(), follower.comments >= 3) == (["reset"], True)
 
 
 def test_a_process_that_is_asked_to_end__ends_its_streams_at_once(
