@@ -49,8 +49,7 @@ def test_blocks__are_counted_with_their_rows(metrics: IndexerMetrics) -> None:
     metrics.blocks_written(7, 990, 3, 2)
     metrics.round_done(9, 7)
     assert [
-        value(metrics, f"{name}_total")
-        for name in ("blocks_written", "rows_written", "rounds")
+        value(metrics, f"{name}_total") for name in ("blocks_written", "rows_written", "rounds")
     ] == [3, 2, 1]
     assert (
         value(metrics, "cursor_number", name="tip"),
