@@ -1,4 +1,4 @@
-"""The record held against the contract and against itself, all rows of it at each look.
+"""The record held against the contract, and all its rows against each other.
 
     reserve, locked, unlocks,  the record at its cursor's block = the contract at that block
       supply, owed
@@ -11,6 +11,7 @@
 Source: docs/reserve.md#reconciliation.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,9 +118,9 @@ def _count_and_sum(
 
 
 def faults(
-    chain_id: int, record: ReserveState, contract: ContractNumbers, sums: ConversionSums
+    chain_id: int, record: ReserveState, contract: ContractNumbers, sums: ConversionSums | None
 ) -> list[Fault]:
-    """Everything that does not match; empty: all of it does."""
+    """Everything that does not match; empty: all of it does. `sums` None: the rows are not looked at."""
     ours = record.totals
     pairs = (
         ("reserve", ours.reserve_e6, contract.reserve_e6),
@@ -127,14 +128,7 @@ def faults(
         ("unlocks", ours.lock.until_ns, contract.locked_until_ns),
         ("supply", ours.supply, contract.supply),
         ("owed", ours.owed_e6, contract.owed_e6),
-        ("conversions", sums.conversions[0], sums.events[0]),
-        ("conversions_usdc", sums.conversions[1], sums.events[1]),
-        ("reversed", sums.reversed[0], sums.replaced[0]),
-        ("credited_usdc", sums.credited.ours, sums.credited.theirs),
-        ("credits", sums.credits.ours, sums.credits.theirs),
-        ("terms", sums.altered, 0),
-        ("sums", sums.credited.odd, 0),
-        ("ledgers", sums.credits.odd, 0),
+        *(() if sums is None else _pairs(sums)),
     )
     found = [
         _fault(chain_id, record, name, said, theirs, _SAYS[name])
@@ -146,6 +140,18 @@ def faults(
         said = "the contract holds less USDC than its reserve and what it owes the treasury"
         found.append(_fault(chain_id, record, "balance", contract.usdc_e6, covered, said))
     return found
+
+
+def _pairs(sums: ConversionSums) -> Iterator[tuple[str, int, int]]:
+    """By part, what stands in the record and what it ought to be."""
+    yield "conversions", sums.conversions[0], sums.events[0]
+    yield "conversions_usdc", sums.conversions[1], sums.events[1]
+    yield "reversed", sums.reversed[0], sums.replaced[0]
+    yield "credited_usdc", sums.credited.ours, sums.credited.theirs
+    yield "credits", sums.credits.ours, sums.credits.theirs
+    yield "terms", sums.altered, 0
+    yield "sums", sums.credited.odd, 0
+    yield "ledgers", sums.credits.odd, 0
 
 
 # what the contract itself says otherwise

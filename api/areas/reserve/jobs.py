@@ -7,6 +7,8 @@ Laws
 - What differs once may be a node's lie or a block that is just being replaced: a finding is what
   differs at two looks, at the same block or another.
 - The reading is kept for the ratio that `/reserve/state` shows.
+- The contract is asked at each look. All rows are summed by the first look of an hour, and by each one
+  until what differs is mended.
 """
 
 from collections.abc import Collection, Mapping
@@ -62,7 +64,9 @@ def _look(place: JobPlace, token: str, now: datetime) -> list[Fault]:
         record = queries.state(session)
         if chain_id is None or record is None:
             raise JobSkippedError("the indexer has not read the reserve token's events yet")
-        sums = conversion_sums(session, chain_id)
+        before = queries.reading(session)
+        is_due = before is None or not before.is_reconciled or _hour(before.read_at) != _hour(now)
+        sums = conversion_sums(session, chain_id) if is_due else None
     contract = contract_numbers(place.reader, token, record.block_hash)
     with place.database.read() as session:
         if blocks.canonical_hash(session, chain_id, record.block) != record.block_hash:
@@ -70,6 +74,10 @@ def _look(place: JobPlace, token: str, now: datetime) -> list[Fault]:
     found = faults(chain_id, record, contract, sums)
     _keep(place, chain_id, record, contract, now, found)
     return found
+
+
+def _hour(at: datetime) -> int:
+    return int(at.timestamp()) // 3_600
 
 
 def _keep(

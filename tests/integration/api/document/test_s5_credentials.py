@@ -153,7 +153,7 @@ def test_the_door__says_in_a_header_that_nothing_can_be_paid_there(stage: Stage)
         )
 
 
-@pytest.mark.row("4 GET /agents/me", "5 the agent id is the user id of the key", "4 GET /agents/me")
+@pytest.mark.row("4 GET /agents/me", "5 the agent id is the user id of the key")
 def test_me__is_the_account_that_the_key_resolves_to(stage: Stage) -> None:
     made = connect(stage.client, stage.owner)
     me = stage.get("/agents/me", {KEY: made["api_key"]})
