@@ -183,7 +183,7 @@ def test_accept__of_a_mandate_whose_owner_is_no_longer_the_agents__is_a_mismatch
     with stage.database.write() as session:
         agent, other = (
             session.get_one(Account, int(stage.agent_id)),
-            session.query(Account).filter_by(kind="owner").all()[-1],
+            session.query(Account).filter_by(kind="owner").order_by(Account.id).all()[-1],
         )
         agent.owner_id = other.id
     answer = stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)
