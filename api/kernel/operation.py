@@ -43,7 +43,6 @@ from api.kernel.tool import Tool
 from api.kernel.workers import Pools
 from core.credits.rules.prices import Price
 from core.db.engine import Database, ReadSession, WriteSession
-from core.times import instant_text
 
 if TYPE_CHECKING:
     # made of operations, or of a context
@@ -86,15 +85,12 @@ class AnswerBody(BaseModel):
 
     @classmethod
     def of(cls, row: object, **told: Any) -> Self:
-        """What is told, and the other fields as `row` has them by the same names, times as their
-        texts; a field with a default is there only if it is told.
+        """What is told, and the other fields as `row` has them by the same names; a field with a default
+        is there only if it is told.
         """
         wanted = [name for name, field in cls.model_fields.items() if field.is_required()]
         same = {name: getattr(row, name) for name in wanted if name not in told}
-        texts = {
-            name: instant_text(value) for name, value in same.items() if isinstance(value, datetime)
-        }
-        return cls(**same | texts | told)
+        return cls(**same | told)
 
 
 class Text(AnswerBody):

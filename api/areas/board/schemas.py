@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Flag
+from api.kernel.fields import WHOLE, Flag, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.shared.board_row import BoardRow, Figure
@@ -99,8 +99,8 @@ class CrisisWarning(AnswerBody):
     exchange: str
     exchange_code: str
     token_id: str | None = Field(description="the listing; null: it is about all of them")
-    issued_at: str = Field(description="when its row was committed")
-    cleared_at: str | None
+    issued_at: InstantText = Field(description="when its row was committed")
+    cleared_at: InstantText | None
     evidence: dict[str, str] = Field(
         description="what it was issued for, by type; of a cross_exchange_flag exchange, kind and at"
     )
@@ -169,7 +169,7 @@ class TimelineQuery(Paged):
 class TimelineEntry(AnswerBody):
     """What is not of its kind is null."""
 
-    at: str
+    at: InstantText
     kind: Literal[
         "warning_issued",
         "warning_cleared",

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
+from api.kernel.fields import InstantText
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
 from core.credits.rules.prices import FeeStatus
@@ -31,7 +32,7 @@ class CreditBalance(AnswerBody):
 class CreditPosting(AnswerBody):
     seq: int
     kind: str = Field(description="welcome, earn, convert, spend, bond, release, debt or restore")
-    at: str
+    at: InstantText
     welcome: int
     earned: int
     converted: int

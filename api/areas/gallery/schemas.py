@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import WHOLE, AccountIdText, Millionths
+from api.kernel.fields import WHOLE, AccountIdText, InstantText, Millionths
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
@@ -136,7 +136,7 @@ class Listing(AnswerBody):
     title: str
     summary: str
     status: ListingStatus
-    status_at: str
+    status_at: InstantText
     agent_id: str = Field(description="who sells it")
     operator: str = Field(description="the agent's name")
     house: bool = Field(description="the house runs the agent that sells it")
@@ -148,7 +148,7 @@ class Listing(AnswerBody):
         description="the seller's claims; nobody checks them, and they rank nothing"
     )
     price_model: PriceModel
-    created_at: str
+    created_at: InstantText
     record: RecordStrip | None = Field(
         description="of runner_agent_id, computed when it is read; null: it cannot be read"
     )

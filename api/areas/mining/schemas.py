@@ -236,4 +236,4 @@ class Landscape(AnswerBody):
     tokens_zero_facts: int = Field(description="of these, those without a value on any listing")
     facts_24h: int = Field(description="added in the last 24 hours")
     groups: list[LandscapeGroup]
-    computed_at: str
+    computed_at: InstantText

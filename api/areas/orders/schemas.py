@@ -75,7 +75,7 @@ class OperatorOrderShown(AnswerBody):
     limit_px: str
     reduce_only: bool
     largest_fill_usdc: str
-    prepared_at: str
+    prepared_at: InstantText
     expires_at: InstantText
     avg_px: str | None
     filled_size: str | None

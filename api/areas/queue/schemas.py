@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from api.kernel.fields import InstantText
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
 
@@ -47,9 +48,9 @@ class QueuedClaim(AnswerBody):
     subject: str | None
     agent_id: int
     points: str
-    claimed_at: str
-    expires_at: str | None
-    observed_at: str | None
+    claimed_at: InstantText
+    expires_at: InstantText | None
+    observed_at: InstantText | None
     observed_result: str | None
     source_url: str | None
 
@@ -105,7 +106,7 @@ class QueueItem(AnswerBody):
     """`submission`, `claim`, `kg_claim`, `application`, `vault_request` or `bond`, by the kind."""
 
     id: int
-    at: str = Field(description="since when it waits")
+    at: InstantText = Field(description="since when it waits")
     submission: QueuedSubmission | None = None
     claim: QueuedClaim | None = None
     kg_claim: QueuedTokenClaim | None = None

@@ -42,7 +42,7 @@ class ReportEntry(AnswerBody):
     failure: ReportFailure | None = Field(description="why there is no PDF; null: it did not fail")
     bucket: InstantText = Field(description="the two hours that it is of, their begin")
     requested_at: InstantText
-    ready_at: str | None
+    ready_at: InstantText | None
     grade: str | None
     score: int | None = Field(description="0 to 100; null: unknown, as in the figures beside it")
     probability: float | None = Field(description="of a bad outcome within 90 days")

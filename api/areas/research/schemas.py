@@ -33,8 +33,8 @@ class ResearchMeta(AnswerBody):
     exchange: str
     symbol: str
     days: int
-    since: str
-    until: str
+    since: InstantText
+    until: InstantText
     bucket_s: int
     usd_per_quote: Figure
     target_state: str
@@ -44,7 +44,7 @@ class ResearchMeta(AnswerBody):
 class KpiBucket(AnswerBody):
     """Two hours from `at` on; null: not known in any sample of them."""
 
-    at: str
+    at: InstantText
     n: int = Field(description="samples that were measured")
     open: Figure = Field(description="of the mid, in the quote currency")
     high: Figure
@@ -81,7 +81,7 @@ class Percentiles(AnswerBody):
 
 
 class BurstSecond(AnswerBody):
-    at: str
+    at: InstantText
     mid: Figure = Field(description="in the quote currency")
     spread_bps: Figure
     depth_usd: Figure = Field(description="of the smaller side within 2 %")

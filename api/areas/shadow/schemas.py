@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import WHOLE, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.shared.board_row import Figure
 from core.market.rules.shadow import Dimension
@@ -70,7 +70,7 @@ class PaperFund(AnswerBody):
     hit_rate: Figure
     worst_usd: str | None
     by_venue: list[PaperVenueResult]
-    computed_at: str | None = Field(description="null: it did not run yet")
+    computed_at: InstantText | None = Field(description="null: it did not run yet")
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
 
 
@@ -108,7 +108,7 @@ class PaperRate(AnswerBody):
     exchange: str
     quote: str
     usd_per_quote: Figure
-    at: str
+    at: InstantText
 
 
 class PaperLogistics(AnswerBody):
@@ -130,7 +130,7 @@ class Quartermaster(AnswerBody):
     hedge: PaperHedge
     fx: list[PaperRate] = Field(description="of the newest trade at each venue")
     logistics: PaperLogistics
-    computed_at: str | None = Field(description="null: it did not run yet")
+    computed_at: InstantText | None = Field(description="null: it did not run yet")
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
 
 
@@ -152,7 +152,7 @@ class Attribution(AnswerBody):
     fingerprint_coverage: Figure = Field(
         description="trades whose every dimension is known; null: there is none"
     )
-    computed_at: str | None
+    computed_at: InstantText | None
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
 
 
@@ -165,8 +165,8 @@ class Insight(AnswerBody):
     day: str
     headline: str
     evidence: dict[str, Any]
-    at: str
-    updated_at: str
+    at: InstantText
+    updated_at: InstantText
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
 
 

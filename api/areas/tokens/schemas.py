@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import WHOLE, Flag
+from api.kernel.fields import WHOLE, Flag, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.shared.board_row import BoardRow, Figure, LetterWord, OpenWarning, TransferWord
 
@@ -58,7 +58,7 @@ class TokenPrice(AnswerBody):
     usd_per_quote: Figure
     fx_source: str | None = Field(description="how the quote was turned into dollars")
     spread_bps: Figure
-    sampled_at: str | None
+    sampled_at: InstantText | None
     age_s: int | None
     stale: bool
     source: str
@@ -68,7 +68,7 @@ class TokenPrice(AnswerBody):
 class SeriesPoint(AnswerBody):
     """Two hours from `at` on; more, where `note` says so."""
 
-    at: str
+    at: InstantText
     open: Figure
     high: Figure
     low: Figure
@@ -85,7 +85,7 @@ class TokenPriceStats(AnswerBody):
 
     token_id: str
     days: int
-    since: str
+    since: InstantText
     buckets: int = Field(description="of two hours, with a price")
     expected: int
     coverage: Figure = Field(description="of the samples that were expected; 0 to 1")
@@ -134,7 +134,7 @@ class TokenGrade(AnswerBody):
     weights: GradeWeights
     gates: list[str] = Field(description="what caps the letter at D")
     gpa_7d: Figure = Field(description="0 to 4")
-    graded_at: str | None
+    graded_at: InstantText | None
     version: str | None
 
 
@@ -200,13 +200,13 @@ class TokenNetwork(AnswerBody):
     ticker: str = Field(description="as the exchange writes it")
     chain: str
     deposit: TransferWord
-    deposit_since: str
+    deposit_since: InstantText
     withdraw: TransferWord
-    withdraw_since: str
+    withdraw_since: InstantText
     contract: str | None
     native: bool
     withdraw_fee: Figure
-    seen_at: str
+    seen_at: InstantText
 
 
 class TokenGap(AnswerBody):
@@ -217,7 +217,7 @@ class TokenGap(AnswerBody):
     transfer: str
     actionable: bool
     suspect: str | None
-    observed_at: str
+    observed_at: InstantText
 
 
 class TokenDetail(AnswerBody):
