@@ -354,11 +354,11 @@ class HeldFacts:
                 for one in held
                 if self._again_at.get(one.first, now) <= now
             ]
-        known = {one.first for one in held}
-        self._again_at = {id_: at for id_, at in self._again_at.items() if id_ in known}
+        still = {one.first for one in held} & self._again_at.keys()
+        self._again_at = {first: self._again_at[first] for first in still}
         for one, name in new:
             try:
-                done = retry(self._chain, one.ledger, one.ledger_id, now)
+                done = retry(self._chain, one.ledger, one.ledger_id, self._clock())
             except SQLAlchemyError as error:
                 if not is_time_out(error):
                     raise

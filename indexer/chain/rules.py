@@ -47,8 +47,9 @@ def published_rules(
                 raise
             rules, fault = (), str(error)
         if fault is not None:
-            what, number = "adapter publishes no rules", block.number
-            log.warning(what, adapter=adapter, block=number, error=fault)
+            log.warning(
+                "adapter publishes no rules", adapter=adapter, block=block.number, error=fault
+            )
         found.setdefault(block.hash, {})[adapter] = () if fault else rules
     return found
 

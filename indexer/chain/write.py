@@ -2,10 +2,10 @@
 
     blocks, logs  ->  the reserve token's events  ->  vaults, agents, adapters  ->  reverted calls  ->  ledgers  ->  cursor
 
-All or nothing: a crash at any point leaves the cursor where the data ends. Ledgers are
-written in one go, unless a block says something of the factory that other ledgers are told of: then
-they are brought up to that block first. What a ledger refuses is held
-back, and everything else goes on (quarantine.py).
+All or nothing: a crash at any point leaves the cursor where the data ends. Ledgers are written in
+one go, unless a block says something of the factory that other ledgers are told of: then they are
+brought up to that block first. What a ledger refuses is held back, and everything else goes on
+(quarantine.py).
 """
 
 from collections.abc import Mapping, Sequence
