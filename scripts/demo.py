@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,6 +64,12 @@ class Story:
         self.units = 0
         self.owner_usdc_before = 0
         self.facts: list[str] = []
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        wallets = self.owner, self.agent, self.keeper, self.operator, self.stranger
+        for one in (self.owner_api, self.agent_api, self.chain.rpc, *wallets):
+            one.close()
 
     # ------------------------------------------------------------------ what the steps ask
 
@@ -446,7 +453,11 @@ STEPS = (sign_in, sign_and_fund, act, overreach, stray, fall, after, leave, bala
 
 def tell(stack: dict[str, Any]) -> int:
     """Run the story against a stack. Returns the exit code."""
-    story = Story(stack)
+    with closing(Story(stack)) as story:
+        return _told(story)
+
+
+def _told(story: Story) -> int:
     began = time.monotonic()
     for number, step in enumerate(STEPS, start=1):
         started = time.monotonic()

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +174,9 @@ def leads(url: str, name: str, release: Release) -> bool:
     return row is not None and row[0].endswith(f":{release.processes[name].pid}")
 
 
-def story_of(chain: DeployedChain, port: int) -> Story:
+@contextmanager
+def telling(chain: DeployedChain, port: int) -> Iterator[Story]:
+    """A mandate at work, by the API at this port."""
     chain.mint(OWNER.address, 10_000 * USDC)
     accounts = {
         one.name: {"address": one.address, "private_key": one.private_key} for one in PERSONAS
@@ -185,13 +187,11 @@ def story_of(chain: DeployedChain, port: int) -> Story:
         "contracts": chain.contracts,
         "accounts": accounts,
     }
-    return Story(stack, timeout_s=120)
-
-
-def begin(story: Story) -> None:
-    sign_in(story)
-    sign_and_fund(story)
-    story.agent_api.mandates.accept(story.id)
+    with closing(Story(stack, timeout_s=120)) as story:
+        sign_in(story)
+        sign_and_fund(story)
+        story.agent_api.mandates.accept(story.id)
+        yield story
 
 
 def settings_of(chain: DeployedChain, url: str, folder: Path) -> dict[str, str]:
@@ -208,8 +208,6 @@ def settings_of(chain: DeployedChain, url: str, folder: Path) -> dict[str, str]:
     }
 
 
-# web3 leaves its connections open
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_old_and_new__side_by_side_on_the_new_schema(
     old_tree: Path, chain: DeployedChain, url: str, tmp_path: Path
 ) -> None:
@@ -222,37 +220,36 @@ def test_old_and_new__side_by_side_on_the_new_schema(
     assert migrate.current(url) is not None
     try:
         old.start()
-        story = story_of(chain, old.port)
-        begin(story)
-        with calling(story, [old.port]) as traffic:
-            trading = Trading(story)
-            trading.start()
+        with telling(chain, old.port) as story:
+            with calling(story, [old.port]) as traffic:
+                trading = Trading(story)
+                trading.start()
 
-            def answered(release: Release, calls: int = ENOUGH_CALLS) -> None:
-                seen.add(traffic.take())
-                release.until(lambda: traffic.now.answered >= calls)
+                def answered(release: Release, calls: int = ENOUGH_CALLS) -> None:
+                    seen.add(traffic.take())
+                    release.until(lambda: traffic.now.answered >= calls)
 
-            answered(old)
-            migrate.upgrade(url)  # under load, as the recipe has it
-            assert migrate.current(url) == migrate.head()
-            answered(old)
-            new.start()
-            traffic.ports = [old.port, new.port]
-            answered(new, 2 * ENOUGH_CALLS)
-            traffic.ports = [new.port]
-            assert old.end() == {"indexer": 0, "keeper": 0, "worker": 0, "api": 0}
-            for name in ("indexer", "keeper"):  # workers share the jobs, none leads
-                new.until(lambda name=name: leads(url, name, new))  # type: ignore[misc]
-            answered(new)
-            sent = trading.sent
-            new.until(lambda: trading.sent >= sent + 2)
-            trading.end()
-        seen.add(traffic.take())
-        assert lost_events(url.replace("+psycopg", ""), story) == 0
-        assert trading.sent >= 4
-        assert dict(seen.errors) == {}
-        assert [one for one in seen.refused if not one.startswith(SAFE_TO_REPEAT)] == []
-        assert seen.served >= 5 * ENOUGH_CALLS
+                answered(old)
+                migrate.upgrade(url)  # under load, as the recipe has it
+                assert migrate.current(url) == migrate.head()
+                answered(old)
+                new.start()
+                traffic.ports = [old.port, new.port]
+                answered(new, 2 * ENOUGH_CALLS)
+                traffic.ports = [new.port]
+                assert old.end() == {"indexer": 0, "keeper": 0, "worker": 0, "api": 0}
+                for name in ("indexer", "keeper"):  # workers share the jobs, none leads
+                    new.until(lambda name=name: leads(url, name, new))  # type: ignore[misc]
+                answered(new)
+                sent = trading.sent
+                new.until(lambda: trading.sent >= sent + 2)
+                trading.end()
+            seen.add(traffic.take())
+            assert lost_events(url.replace("+psycopg", ""), story) == 0
+            assert trading.sent >= 4
+            assert dict(seen.errors) == {}
+            assert [one for one in seen.refused if not one.startswith(SAFE_TO_REPEAT)] == []
+            assert seen.served >= 5 * ENOUGH_CALLS
     finally:
         old.kill()
         new.kill()
