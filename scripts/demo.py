@@ -453,34 +453,28 @@ STEPS = (sign_in, sign_and_fund, act, overreach, stray, fall, after, leave, bala
 
 def tell(stack: dict[str, Any]) -> int:
     """Run the story against a stack. Returns the exit code."""
-    with closing(Story(stack)) as story:
-        return _told(story)
-
-
-def _told(story: Story) -> int:
     began = time.monotonic()
-    for number, step in enumerate(STEPS, start=1):
-        started = time.monotonic()
-        print(f"\n{number}. {' '.join((step.__doc__ or '').split())}", flush=True)
-        story.facts.clear()
-        try:
-            step(story)
-        except FAILURES as failed:
-            print(
-                f"   FAILED after {time.monotonic() - started:.2f} s: {type(failed).__name__}: "
-                f"{failed}",
-                flush=True,
-            )
-            print(f"\nStep {number} ({step.__name__}) failed.", flush=True)
-            return 1
-        for fact in story.facts:
-            print(f"   {fact}", flush=True)
-        print(f"   ok, {time.monotonic() - started:.2f} s", flush=True)
-    print(
-        f"\nAll {len(STEPS)} steps passed, in {time.monotonic() - began:.1f} s.",
-        flush=True,
-    )
-    return 0
+    with closing(Story(stack)) as story:
+        for number, step in enumerate(STEPS, start=1):
+            started = time.monotonic()
+            print(f"\n{number}. {' '.join((step.__doc__ or '').split())}", flush=True)
+            story.facts.clear()
+            try:
+                step(story)
+            except FAILURES as failed:
+                print(
+                    f"   FAILED after {time.monotonic() - started:.2f} s: {type(failed).__name__}: "
+                    f"{failed}",
+                    flush=True,
+                )
+                print(f"\nStep {number} ({step.__name__}) failed.", flush=True)
+                return 1
+            for fact in story.facts:
+                print(f"   {fact}", flush=True)
+            print(f"   ok, {time.monotonic() - started:.2f} s", flush=True)
+        passed = time.monotonic() - began
+        print(f"\nAll {len(STEPS)} steps passed, in {passed:.1f} s.", flush=True)
+        return 0
 
 
 def run() -> int:
