@@ -117,7 +117,7 @@ library ErrorsLib {
 
     // ------------------------------------------------------------------ terms and vaults
 
-    /// @notice Thrown by the implementation, which has no terms.
+    /// @notice Thrown by the implementation, which has no terms, and where a caller has to be a vault.
     error NotAVault(address account);
 
     /// @notice Thrown when the owner's consent is missing or does not hold.
@@ -180,6 +180,9 @@ library ErrorsLib {
 
     /// @notice Thrown when a position is smaller than what is to be sold.
     error OverPosition(uint256 requested, uint256 held);
+
+    /// @notice Thrown when shares are to be released while the mandate works.
+    error MandateWorking();
 
     /// @notice Thrown when the venue's adapter is set a second time.
     error AdapterAlreadySet(address adapter);
