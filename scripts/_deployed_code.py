@@ -48,6 +48,10 @@ def address_word(address: str) -> bytes:
     return to_canonical_address(address).rjust(WORD_BYTES, b"\0")
 
 
+def number_word(number: int) -> bytes:
+    return number.to_bytes(WORD_BYTES, "big")
+
+
 def short_string_word(text: str) -> bytes:
     """OpenZeppelin's ShortString: the text from the left, its length in the last byte."""
     return text.encode().ljust(WORD_BYTES - 1, b"\0") + bytes([len(text)])
@@ -60,7 +64,7 @@ def domain_immutables(name: str, version: str, chain_id: int, at: str) -> tuple[
     separator = keccak(encode(kinds, [DOMAIN_TYPEHASH, *hashes, chain_id, at]))
     return (
         Immutable("_cachedDomainSeparator", separator),
-        Immutable("_cachedChainId", chain_id.to_bytes(WORD_BYTES, "big")),
+        Immutable("_cachedChainId", number_word(chain_id)),
         Immutable("_cachedThis", address_word(at)),
         Immutable("_hashedName", hashes[0]),
         Immutable("_hashedVersion", hashes[1]),
@@ -143,7 +147,12 @@ Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 def adapter_immutables(creation: Creation) -> Expected:
     def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
         known = {**dict(zip(creation.arguments, one.args, strict=False)), **at}
-        named = addresses(*((variable, known[name]) for variable, name in creation.immutables))
+        named = tuple(
+            Immutable(variable, number_word(value))
+            if isinstance(value, int)
+            else Immutable(variable, address_word(known[value]))
+            for variable, value in creation.immutables
+        )
         if creation.domain is None:
             return named
         return (*named, *domain_immutables(creation.domain, "1", chain_id, one.address))
@@ -171,6 +180,10 @@ EXPECTED: dict[str, Expected] = {
     ),
     "TestVenue": lambda one, at, chain_id: addresses(
         ("USDC", at["usdc"]), ("operator", one.args[1])
+    ),
+    "TestPool": lambda one, at, chain_id: (
+        *addresses(("_asset", at["usdc"])),
+        Immutable("_underlyingDecimals", number_word(6)),
     ),
     **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
     "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),

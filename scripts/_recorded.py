@@ -24,6 +24,7 @@ CONTRACT_OF = {
     "factory": "MandateVaultFactory",
     "vault_lens": "VaultLens",
     "test_venue": "TestVenue",
+    "test_pool": "TestPool",
     **{venue.adapter: venue.contract for venue in venues().declared},
     "reserve_token": "ReserveToken",
     "sponsored_buy": "SponsoredBuy",

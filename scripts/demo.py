@@ -3,7 +3,8 @@
 It starts a stack of its own on free ports, speaks to it only as an owner, an agent and a keeper
 would (the client of the public API, wallets and the chain), and ends with 0 only when every step
 passed.
-`STACK=.local/stack.json make demo` uses a running stack.
+`STACK=.local/stack.json make demo` uses a running stack; `VENUE=erc4626 make demo` lends through a pool
+instead of buying at the test venue.
 """
 
 import json
@@ -29,7 +30,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.decode import decode_log
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.events import Stopped
-from core.mandate.venues import test_venue
+from scripts._demo_venues import demo_venue
 from scripts._ports import Ports
 from scripts._processes import run_until_ended
 from scripts.devstack import Stack, directory_from_environment
@@ -51,6 +52,8 @@ class Story:
 
     def __init__(self, stack: dict[str, Any], timeout_s: float = 15) -> None:
         self.at: dict[str, str] = stack["contracts"]
+        self.venue = demo_venue()
+        self.adapter = self.at[self.venue.venue.adapter]
         self.rpc_url: str = stack["rpc_url"]
         self.chain = VaultReader(Nodes([self.rpc_url]), self.at)
         self.owner, self.agent, self.keeper, self.operator, self.stranger = (
@@ -114,24 +117,24 @@ class Story:
             if all(step.get(key) == value for key, value in match.items())
         ]
 
-    def build(self, function: str, amount_usdc: str, argument: int) -> dict[str, Any]:
+    def build_buy(self, amount_usdc: str) -> dict[str, Any]:
+        function, args = self.venue.buy(int(amount_usdc.replace(".", "")))
         return dict(
             self.agent_api.mandates.execute_call(
                 self.id,
-                target=self.at["test_venue_adapter"],
+                target=self.adapter,
                 function=function,
-                args=[str(argument)],
+                args=args,
                 amount_usdc=amount_usdc,
             )
         )
 
     def buy(self, amount_usdc: str) -> str:
-        """Build, send and report one buy at the test venue; wait for the chain's row.
+        """Build, send and report one buy at the venue; wait for the chain's row.
 
         Returns the transaction's hash.
         """
-        amount = int(amount_usdc.replace(".", ""))
-        call = self.build("buy(uint256)", amount_usdc, amount)
+        call = self.build_buy(amount_usdc)
         expect(
             "the API's own check of the call",
             (call["check"]["ok"], call["check"]["reason"]),
@@ -140,15 +143,15 @@ class Story:
         sent = self.agent.send(call)
         expect("the chain took the call", sent["succeeded"], True)
         tx = str(sent["tx_hash"])
-        self.units += amount
+        self.units += int(amount_usdc.replace(".", ""))
         target = {
             "kind": "contract",
             "chain_id": self.chain.chain_id(),
-            "address": self.at["test_venue_adapter"],
+            "address": self.adapter,
         }
         position = {
             "id": "unit",
-            "name": "Test venue unit",
+            "name": f"Position at {self.venue.venue.name}",
             "qty": str(self.units),
             "cost_usdc": amount_usdc,
         }
@@ -190,7 +193,7 @@ def sign_and_fund(story: Story) -> None:
     """Draft, assignment, EIP-712 signature; the vault is created and funded"""
     mandates = story.owner_api.mandates
     draft = mandates.create(
-        purpose="Buy units at the test venue, carefully.",
+        purpose="Buy, carefully.",
         budget_usdc=BUDGET,
         horizon_days=30,
         stop_floor_bps=FLOOR_BPS,
@@ -248,8 +251,7 @@ def overreach(story: Story) -> None:
     """It tries more than the per-action cap: the chain reverts, the block scan finds it on
     its own
     """
-    amount = 250_000_000
-    call = story.build("buy(uint256)", "250.000000", amount)
+    call = story.build_buy("250.000000")
     expect(
         "the API's own check",
         (call["check"]["ok"], call["check"]["reason"]),
@@ -298,9 +300,8 @@ def stray(story: Story) -> None:
 
 def fall(story: Story) -> None:
     """The price falls, the keeper calls the stop line, the vault measures itself and stops at the floor"""
-    price = {"to": story.at["test_venue"], "data": test_venue.set_price(850_000)}
-    fallen = story.operator.send(price)
-    expect("the operator's new price", fallen["succeeded"], True)
+    fallen = story.venue.fall(story.at, story.chain, story.operator.send)
+    expect("the new price", fallen["succeeded"], True)
     began = time.monotonic()
     read = story.await_mandate("the stop", lambda read: read["mandate"]["status"] == "stopped")
     took = time.monotonic() - began
@@ -321,7 +322,7 @@ def fall(story: Story) -> None:
 
 def after(story: Story) -> None:
     """The agent's next call is refused MandateStopped, and the limits read as unknown"""
-    call = story.build("buy(uint256)", "1.000000", 1_000_000)
+    call = story.build_buy("1.000000")
     expect(
         "the API's own check",
         (call["check"]["ok"], call["check"]["reason"]),

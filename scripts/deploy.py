@@ -104,7 +104,10 @@ def adapter_step(venue: Venue) -> DeployStep:
     return DeployStep(
         venue.adapter,
         venue.contract,
-        lambda at, who: [{**asdict(who), **at}[name] for name in venue.creation.arguments],
+        lambda at, who: [
+            one if isinstance(one, int) else {**asdict(who), **at}[one]
+            for one in venue.creation.arguments
+        ],
     )
 
 
@@ -124,6 +127,7 @@ STEPS = (
     DeployStep(
         "test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]
     ),
+    DeployStep("test_pool", "TestPool", lambda at, who: [at["usdc"]]),
     *map(adapter_step, venues().declared),
     DeployStep(
         "reserve_token",

@@ -33,7 +33,7 @@ def measure() -> dict[str, float]:
         url = stack.facts["database_url"].replace("+psycopg", "")
         with psycopg.connect(url, autocommit=True) as connection:
             for number in range(SAMPLES):
-                call = story.build("buy(uint256)", "1.000000", 1_000_000)
+                call = story.build_buy("1.000000")
                 time.sleep(PAUSE_S + 0.07 * (number % 11))  # spread over the polling interval
                 sent = bytes.fromhex(story.agent.send(call)["tx_hash"][2:])
                 times_s.append(until(partial(_is_there, connection, sent)))

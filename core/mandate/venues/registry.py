@@ -52,12 +52,13 @@ class Creation:
     """How the deployment makes an adapter, and how its code is checked.
 
     `arguments`: of the constructor. `immutables`: (variable, its value), in the order of
-    declaration. Both say each value by name: a contract of the deployment (`usdc`), else who holds
-    an office at it (`relay`). `domain`: of the EIP-712 domain, version 1, whose immutables follow.
+    declaration. A value is a number, or a name: of a contract of the deployment (`usdc`), else of
+    the office whose holder is meant (`relay`). `domain`: of the EIP-712 domain, version 1, whose
+    immutables follow.
     """
 
-    arguments: tuple[str, ...] = ("usdc",)
-    immutables: tuple[tuple[str, str], ...] = (("USDC", "usdc"),)
+    arguments: tuple[str | int, ...] = ("usdc",)
+    immutables: tuple[tuple[str, str | int], ...] = (("USDC", "usdc"),)
     domain: str | None = None
 
 

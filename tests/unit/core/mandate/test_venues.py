@@ -30,7 +30,12 @@ def test_declared__are_the_files_of_the_folder() -> None:
 
 
 def test_declared__are_the_adapters_that_are_deployed() -> None:
-    assert ADAPTERS == ("relay_adapter", "test_venue_adapter", "x402_adapter")
+    assert ADAPTERS == (
+        "erc4626_adapter",
+        "relay_adapter",
+        "test_venue_adapter",
+        "x402_adapter",
+    )
 
 
 @pytest.mark.parametrize("venue", DECLARED, ids=lambda venue: venue.name)

@@ -1,0 +1,74 @@
+"""The venues at which `make demo` can tell its story, by the name that VENUE gives.
+
+At each the agent buys twice for 200 USDC, and the price falls by 15 %.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.chain.reader import ChainReader
+from core.mandate.venues import erc4626, test_venue
+from core.mandate.venues.registry import Venue
+from scripts._processes import StackError
+
+FALL_PERCENT = 15
+SHARES_PER_UNIT = 10**6  # of the test pool, per base unit of USDC, at its first rate
+TRANSFER = "a9059cbb"  # transfer(address,uint256)
+NOBODY = "000000000000000000000000000000000000dead"
+
+Send = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoVenue:
+    """`buy`: signature and arguments of the agent's call for an amount in USDC base units. `fall`: makes the
+    price fall, given the contracts, the chain and how the operator sends a call; answers
+    {succeeded, block}.
+    """
+
+    venue: Venue
+    buy: Callable[[int], tuple[str, list[str]]]
+    fall: Callable[[dict[str, str], ChainReader, Send], dict[str, Any]]
+
+
+def _new_price(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
+    return send({"to": at["test_venue"], "data": test_venue.set_price(850_000)})
+
+
+def _loss(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
+    """The pool loses USDC, by a transaction of its own that only a local chain allows."""
+    pool, call = at["test_pool"], chain.rpc.call
+    lost = chain.usdc_balance(pool) * FALL_PERCENT // 100
+    data = f"0x{TRANSFER}{NOBODY:>064}{lost:064x}"
+    call("anvil_impersonateAccount", [pool])
+    call("anvil_setBalance", [pool, hex(10**18)])
+    sent = call("eth_sendTransaction", [{"from": pool, "to": at["usdc"], "data": data}])
+    call("anvil_stopImpersonatingAccount", [pool])
+    receipt = chain.receipts_of([str(sent)])[0]
+    assert receipt is not None, "a local chain mines at once"
+    return {"succeeded": receipt.status == 1, "block": receipt.block_number}
+
+
+VENUES = {
+    "test_venue": DemoVenue(
+        test_venue.VENUE, lambda amount: ("buy(uint256)", [str(amount)]), _new_price
+    ),
+    "erc4626": DemoVenue(
+        erc4626.VENUE,
+        lambda amount: (
+            "deposit(uint256,uint256)",
+            [str(amount), str(amount * SHARES_PER_UNIT * 995 // 1000)],
+        ),
+        _loss,
+    ),
+}
+
+
+def demo_venue() -> DemoVenue:
+    """The one that VENUE names. Errors: StackError."""
+    name = os.environ.get("VENUE") or "test_venue"
+    if name not in VENUES:
+        raise StackError(f"VENUE is {name!r}: give one of {', '.join(VENUES)}")
+    return VENUES[name]
