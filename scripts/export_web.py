@@ -42,12 +42,16 @@ FUNCTIONS = {
 HEAD = """// Generated from the contracts' ABIs by `make abis`; do not edit.
 
 """
-# Of an exit that takes units alone, the data is its selector and one word.
 PROBES = (1, 2**200 + 7)
 
 
-def takes_units_alone(exit_: Exit) -> bool:
-    return all(exit_.data(units) == exit_.selector + f"{units:064x}" for units in PROBES)
+def words_after_units(exit_: Exit) -> str | None:
+    """What follows the units in the exit's data, hex; None: its data is not its selector, the units,
+    and the same words for all.
+    """
+    after = {exit_.data(units).removeprefix(exit_.selector + f"{units:064x}") for units in PROBES}
+    (words,) = after if len(after) == 1 else (None,)
+    return words
 
 
 def selectors() -> dict[str, str]:
@@ -74,10 +78,14 @@ def _error(error: FunctionAbi, told: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def exits() -> dict[str, str]:
-    """Signatures by selector."""
+def exits() -> dict[str, dict[str, str]]:
+    """Signature, and the words after the units, by selector."""
     known = [venue.exit for venue in venues().declared if venue.exit is not None]
-    return {one.selector: one.signature for one in known if takes_units_alone(one)}
+    return {
+        one.selector: {"signature": one.signature, "after": words}
+        for one in known
+        if (words := words_after_units(one)) is not None
+    }
 
 
 def _constant(name: str, value: Any, type_: str | None = None) -> str:
@@ -91,7 +99,7 @@ def module_text() -> str:
         ("SELECTORS", selectors()),
         ("VAULT_CREATED", topic_of("VaultCreated")),
         ("VAULT_SHELL_HASH", hex_of(keccak(bytes_of(creation_code("VaultShell"))))),
-        ("EXITS", exits(), "Readonly<Record<string, string>>"),
+        ("EXITS", exits(), "Readonly<Record<string, {signature: string, after: string}>>"),
     )
     lines = ",\n".join(
         f"  {json.dumps(selector)}: {json.dumps(error)}" for selector, error in errors().items()

@@ -27,9 +27,16 @@ export const VAULT_CREATED = "0x86de77c6fedc478fd51f03ffc05f748e92f7bf27133327ca
 
 export const VAULT_SHELL_HASH = "0xee5ad04f81cf79424d9727a74f7d6cc150801b3490eb67d7487e39c933148722";
 
-/** @type {Readonly<Record<string, string>>} */
+/** @type {Readonly<Record<string, {signature: string, after: string}>>} */
 export const EXITS = {
-  "0xe4849b32": "sell(uint256)"
+  "0x7cbc2373": {
+    "signature": "redeem(uint256,uint256)",
+    "after": "0000000000000000000000000000000000000000000000000000000000000000"
+  },
+  "0xe4849b32": {
+    "signature": "sell(uint256)",
+    "after": ""
+  }
 };
 
 /**
@@ -47,7 +54,7 @@ export const ERRORS = {
   "0x0fb61d19": {"name": "RulesHashMismatch", "inputs": [["given", "bytes32"], ["signed", "bytes32"]], "meaning": "Thrown when the rules are not the ones that were signed."},
   "0x116d9e02": {"name": "EpochNotAfter", "inputs": [["epoch", "uint64"], ["last", "uint64"]], "meaning": "The epoch was posted before, or a later one was."},
   "0x15a4a714": {"name": "ProposalExpired", "inputs": [["lastSecond", "uint64"]], "meaning": "Thrown after the last second in which a proposal could be accepted."},
-  "0x1896a531": {"name": "NotAVault", "inputs": [["account", "address"]], "meaning": "Thrown by the implementation, which has no terms."},
+  "0x1896a531": {"name": "NotAVault", "inputs": [["account", "address"]], "meaning": "Thrown by the implementation, which has no terms, and where a caller has to be a vault."},
   "0x19ca5ebb": {"name": "AccessControlEnforcedDefaultAdminDelay", "inputs": [["schedule", "uint48"]], "meaning": ""},
   "0x1d40eaea": {"name": "TargetNotAllowed", "inputs": [["target", "address"], ["selector", "bytes4"]], "meaning": "Thrown when no rule names this function of this target."},
   "0x1f2a2005": {"name": "ZeroAmount", "inputs": [], "meaning": "Thrown when an amount is zero that must not be."},
@@ -63,6 +70,7 @@ export const ERRORS = {
   "0x3ee5aeb5": {"name": "ReentrancyGuardReentrantCall", "inputs": [], "meaning": ""},
   "0x3fc3c27a": {"name": "AccessControlEnforcedDefaultAdminRules", "inputs": [], "meaning": ""},
   "0x425fadcb": {"name": "RecipientNotVault", "inputs": [["target", "address"], ["selector", "bytes4"], ["recipientWord", "uint8"], ["found", "bytes32"]], "meaning": "Thrown when the pinned word is not the vault."},
+  "0x42cd4e0b": {"name": "UnderMinOut", "inputs": [["out", "uint256"], ["minOut", "uint256"]], "meaning": "Thrown when the caller would get less than it accepts."},
   "0x45c09f72": {"name": "OverWithdrawable", "inputs": [["requested", "uint256"], ["withdrawable", "uint256"]], "meaning": "Thrown when a withdrawal would touch the agent's fee or more than there is."},
   "0x46c0d9af": {"name": "NotOwnerOrPauser", "inputs": [["caller", "address"]], "meaning": "Thrown when the caller is neither the owner nor the factory's pauser."},
   "0x4e487b71": {"name": "Panic", "inputs": [["code", "uint256"]], "meaning": ""},
@@ -72,6 +80,7 @@ export const ERRORS = {
   "0x52f49c95": {"name": "NotAgent", "inputs": [["caller", "address"]], "meaning": "Thrown when the caller is not the agent."},
   "0x5a5b7e41": {"name": "OverMaxSpend", "inputs": [["drop", "uint256"], ["spent", "uint256"]], "meaning": "Thrown when the balance fell by more than the call spent of its allowance of maxSpend."},
   "0x5dd25fa5": {"name": "MandateStopped", "inputs": [["stoppedAt", "uint64"]], "meaning": "Thrown after a stop."},
+  "0x614275ef": {"name": "MandateWorking", "inputs": [], "meaning": "Thrown when shares are to be released while the mandate works."},
   "0x618104e8": {"name": "NothingToSettle", "inputs": [], "meaning": "Thrown when a settled mandate owes nothing more."},
   "0x62574245": {"name": "SettleGrace", "inputs": [["until", "uint64"]], "meaning": "Thrown when the owner or the agent stops in [endsAt, until), the keeper's time to settle."},
   "0x6697b232": {"name": "AccessControlBadConfirmation", "inputs": [], "meaning": ""},

@@ -1,7 +1,7 @@
 // The calls by which an owner leaves a vault.
 
 import { addressWord, textWord, uintWord, unwindArguments } from "../app/abi.js";
-import { SELECTORS } from "../app/contracts.js";
+import { EXITS, SELECTORS } from "../app/contracts.js";
 
 /**
  * @typedef {import("../app/wallet.js").Call} Call
@@ -30,7 +30,8 @@ export function stopCall(vault, chainId) {
  */
 export function unwindCall(vault, { adapter, exit, units }, chainId) {
   if (exit === null || units === null || units === 0n) return null;
-  const leave = { target: adapter, data: exit + uintWord(units) };
+  const after = EXITS[exit]?.after ?? "";
+  const leave = { target: adapter, data: exit + uintWord(units) + after };
   return built(vault.address, SELECTORS.unwind + unwindArguments([leave]), chainId);
 }
 

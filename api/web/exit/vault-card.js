@@ -196,7 +196,7 @@ function stopWords(vault) {
 function positionSteps(vault, doing, id, verb, isNext) {
   const known = vault.positions.map((position, i) => {
     const worth = position.worth === null ? "worth unknown" : `${usdcText(position.worth)} USDC`;
-    const signature = position.exit === null ? "" : (EXITS[position.exit] ?? "");
+    const signature = position.exit === null ? "" : (EXITS[position.exit]?.signature ?? "");
     if (position.units === null) {
       return step(null, `Position at ${position.adapter}: it does not say whether there is one.`);
     }

@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 from core.chain.abi import encode_values, errors_by_selector, function, types_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
-from core.mandate.venues import test_venue
+from core.mandate.venues import erc4626, test_venue
 from tests.personas import PERSONAS
 
 HERE = Path(__file__).parent
@@ -47,13 +47,13 @@ def errors() -> list[dict[str, Any]]:
 
 
 def calls() -> dict[str, Any]:
-    sell = test_venue.VENUE.exit
-    assert sell is not None
     unwinds = [
         {
-            "position": {"adapter": ADAPTER, "units": str(units), "exit": sell.selector},
-            "data": calldata.unwind([VaultCall(ADAPTER, 0, sell.data(units))]),
+            "position": {"adapter": ADAPTER, "units": str(units), "exit": leave.selector},
+            "data": calldata.unwind([VaultCall(ADAPTER, 0, leave.data(units))]),
         }
+        for leave in (test_venue.VENUE.exit, erc4626.VENUE.exit)
+        if leave is not None
         for units in (1, 50_000_000, 2**255)
     ]
     return {
