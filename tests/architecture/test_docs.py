@@ -95,6 +95,19 @@ def test_every_event_and_error_of_the_contracts_stands_in_their_page() -> None:
     assert sorted(name for name in names if not re.search(rf"`{name}\b", text)) == []
 
 
+def test_every_page_is_linked_once_from_the_index() -> None:
+    links = re.findall(r"\]\(([\w/-]+\.md)\)", doc("index.md"))
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")]
+
+    assert sorted(link for link in links if not link.startswith("decisions/")) == sorted(
+        page for page in pages if page != "index.md" and not page.startswith("decisions/")
+    )
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
 def test_make_help__is_a_page_and_no_more() -> None:
     makefile = (ROOT / "Makefile").read_text()
 
