@@ -10,7 +10,6 @@ from typing import Any
 
 from core.chain.reader import ChainReader
 from core.mandate.venues import erc4626, test_venue
-from core.mandate.venues.registry import Venue
 from scripts._processes import StackError
 
 FALL_PERCENT = 15
@@ -23,12 +22,13 @@ Send = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DemoVenue:
-    """`buy`: signature and arguments of the agent's call for an amount in USDC base units. `fall`: makes the
-    price fall, given the contracts, the chain and how the operator sends a call; answers
-    {succeeded, block}.
+    """`adapter`: its name in the deployment. `buy`: signature and arguments of the agent's call for an
+    amount in USDC base units. `fall`: makes the price fall, given the contracts, the chain and how
+    the operator sends a call; answers {succeeded, block}.
     """
 
-    venue: Venue
+    name: str
+    adapter: str
     buy: Callable[[int], tuple[str, list[str]]]
     fall: Callable[[dict[str, str], ChainReader, Send], dict[str, Any]]
 
@@ -53,10 +53,14 @@ def _loss(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
 
 VENUES = {
     "test_venue": DemoVenue(
-        test_venue.VENUE, lambda amount: ("buy(uint256)", [str(amount)]), _new_price
+        "test venue",
+        test_venue.VENUE.adapter,
+        lambda amount: ("buy(uint256)", [str(amount)]),
+        _new_price,
     ),
     "erc4626": DemoVenue(
-        erc4626.VENUE,
+        "pool",
+        erc4626.VENUE.adapter,
         lambda amount: (
             "deposit(uint256,uint256)",
             [str(amount), str(amount * SHARES_PER_UNIT * 995 // 1000)],

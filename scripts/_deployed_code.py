@@ -146,7 +146,10 @@ Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 
 def adapter_immutables(creation: Creation) -> Expected:
     def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
-        known = {**dict(zip(creation.arguments, one.args, strict=False)), **at}
+        known: dict[str | int, str] = {
+            **dict(zip(creation.arguments, one.args, strict=False)),
+            **at,
+        }
         named = tuple(
             Immutable(variable, number_word(value))
             if isinstance(value, int)

@@ -53,7 +53,6 @@ class Story:
     def __init__(self, stack: dict[str, Any], timeout_s: float = 15) -> None:
         self.at: dict[str, str] = stack["contracts"]
         self.venue = demo_venue()
-        self.adapter = self.at[self.venue.venue.adapter]
         self.rpc_url: str = stack["rpc_url"]
         self.chain = VaultReader(Nodes([self.rpc_url]), self.at)
         self.owner, self.agent, self.keeper, self.operator, self.stranger = (
@@ -122,7 +121,7 @@ class Story:
         return dict(
             self.agent_api.mandates.execute_call(
                 self.id,
-                target=self.adapter,
+                target=self.at[self.venue.adapter],
                 function=function,
                 args=args,
                 amount_usdc=amount_usdc,
@@ -147,11 +146,11 @@ class Story:
         target = {
             "kind": "contract",
             "chain_id": self.chain.chain_id(),
-            "address": self.adapter,
+            "address": self.at[self.venue.adapter],
         }
         position = {
             "id": "unit",
-            "name": f"Position at {self.venue.venue.name}",
+            "name": f"Position at {self.venue.name}",
             "qty": str(self.units),
             "cost_usdc": amount_usdc,
         }

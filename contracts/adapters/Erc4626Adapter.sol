@@ -76,6 +76,8 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
         if (maxLossBps_ >= BPS) revert ErrorsLib.BadTerms("maxLossBps", maxLossBps_, BPS - 1);
         pool = IERC4626(pool_);
         (exitFeeBps, maxGrowthBps, maxLossBps) = (exitFeeBps_, maxGrowthBps_, maxLossBps_);
+        // Once for all: between calls there is nothing here to take.
+        IERC20(IMandateVaultFactory(factory_).usdc()).forceApprove(pool_, type(uint256).max);
     }
 
     // ------------------------------------------------------------------ vaults
@@ -87,7 +89,6 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
         if (!FACTORY.isVault(msg.sender)) revert ErrorsLib.NotAVault(msg.sender);
         if (amountUsdc == 0) revert ErrorsLib.ZeroAmount();
         USDC.safeTransferFrom(msg.sender, address(this), amountUsdc);
-        USDC.forceApprove(address(pool), amountUsdc);
         uint256 before = pool.balanceOf(address(this));
         pool.deposit(amountUsdc, address(this));
         shares = pool.balanceOf(address(this)) - before;

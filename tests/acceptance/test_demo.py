@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from scripts._accounts import personas
+from scripts._demo_venues import VENUES
 from scripts._ports import Ports
 from scripts.devstack import Stack
 
@@ -25,8 +28,9 @@ def run_demo(directory: Path, **environment: str) -> subprocess.CompletedProcess
     )
 
 
-def test_the_demo_tells_ten_steps_and_ends_with_zero(stack_directory: Path) -> None:
-    done = run_demo(stack_directory)
+@pytest.mark.parametrize("venue", VENUES)
+def test_the_demo_tells_ten_steps_and_ends_with_zero(stack_directory: Path, venue: str) -> None:
+    done = run_demo(stack_directory, VENUE=venue)
 
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     assert done.stdout.count("   ok, ") == 10

@@ -134,10 +134,8 @@ def test_record__a_name_twice__is_a_fault() -> None:
 def test_record__test_contracts_elsewhere__are_a_fault() -> None:
     record = whole()
     record.chain_id = 8453
-    assert faults(record)[:2] == [
-        "test_venue is a test contract, on chain 8453",
-        "test_venue_adapter is a test contract, on chain 8453",
-    ]
+    names = ("test_venue", "test_pool", "erc4626_adapter", "test_venue_adapter")
+    assert faults(record)[:4] == [f"{name} is a test contract, on chain 8453" for name in names]
 
 
 # Offices
