@@ -25,9 +25,7 @@ unknown is null. A write with an `Idempotency-Key` answers the same again when i
 |---|---|---|
 """
 TRUSTED = ("factory", "record_anchor", "x402_adapter")
-TOOLS_HEAD = (
-    "| tool | kind | first profile | same call as | what it does |\n|---|---|---|---|---|\n"
-)
+TOOLS_HEAD = "| tool | kind | first profile | same call as |\n|---|---|---|---|\n"
 REFUSALS = """
 ## Refusals
 
@@ -60,10 +58,7 @@ def tools_page() -> str:
         if operation.tool is not None
     ]
     lines = [
-        (
-            f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{operation.method} "
-            f"{operation.path}` | {operation.summary} |"
-        )
+        f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{operation.method} {operation.path}` |"
         for tool, operation in rows
     ]
     return before + TOOLS_HEAD + "\n".join(lines) + "\n\n" + after.partition("\n\n")[2]
