@@ -5,7 +5,6 @@ what a working mandate may lose when it enters or leaves (0.5 %).
 Source: contracts/adapters/Erc4626Adapter.sol.
 """
 
-from core.chain.abi import function
 from core.mandate.venues.registry import Creation, Exit, Venue
 
 EXIT_FEE_BPS, MAX_GROWTH_BPS, MAX_LOSS_BPS = 0, 2_000, 50
@@ -28,15 +27,3 @@ VENUE = Venue(
     spread_bps=MAX_LOSS_BPS,
     is_test=True,
 )
-
-
-def deposit(amount_usdc: int, min_shares: int) -> str:
-    return function(VENUE.contract, "deposit").encode(amount_usdc, min_shares)
-
-
-def redeem(shares: int, min_usdc: int) -> str:
-    return function(VENUE.contract, "redeem").encode(shares, min_usdc)
-
-
-def release() -> str:
-    return function(VENUE.contract, "release").encode()
