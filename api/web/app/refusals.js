@@ -14,7 +14,10 @@ import { timeText, usdcText } from "./words.js";
  * @typedef {(args: Record<string, string>) => [string, string]} Words
  */
 
-/** The refusals that an owner meets; what is not here is told by its meaning in the contracts. */
+/**
+ * The refusals that an owner meets, and those of OpenZeppelin's contracts; what is not here is told by
+ * its meaning in our contracts.
+ */
 /** @type {Readonly<Record<string, Words>>} */
 const OWNER_WORDS = {
   NotOwner: ({ caller }) => [
@@ -75,6 +78,58 @@ const OWNER_WORDS = {
   VaultExists: ({ vault }) => [`The vault ${vault} exists already.`, "Stop it instead."],
   TermsWereCancelled: () => ["These terms were cancelled; they can never become a vault.", ""],
   BadSignature: ({ signer }) => [`The signature of ${signer} does not hold.`, "Sign again."],
+  ERC20InsufficientBalance: ({ sender, balance, needed }) => [
+    `${sender} has ${balance} base units of the token, and ${needed} are needed (1 USDC is 1000000).`,
+    "Get more of the token, or choose a smaller amount.",
+  ],
+  ERC20InsufficientAllowance: ({ spender, allowance, needed }) => [
+    `${spender} may take ${allowance} base units of the token, and ${needed} are needed (1 USDC is 1000000).`,
+    "Approve the amount first.",
+  ],
+  ERC20InvalidReceiver: ({ receiver }) => [`The token cannot be sent to ${receiver}.`, ""],
+  ERC20InvalidSender: ({ sender }) => [`The token cannot be sent from ${sender}.`, ""],
+  ERC20InvalidApprover: ({ approver }) => [`${approver} cannot approve.`, ""],
+  ERC20InvalidSpender: ({ spender }) => [`${spender} cannot be approved.`, ""],
+  SafeERC20FailedOperation: ({ token }) => [
+    `The token ${token} refuses the transfer.`,
+    "It may be paused, or one of the accounts frozen.",
+  ],
+  AccessControlUnauthorizedAccount: ({ account }) => [
+    `${account} does not hold the role that this call needs.`,
+    "Choose the account that holds it in your wallet.",
+  ],
+  AccessControlBadConfirmation: () => ["A role can be renounced by its holder only.", ""],
+  AccessControlEnforcedDefaultAdminDelay: ({ schedule }) => [
+    `The change of the admin is possible from ${time(schedule)} on.`,
+    "Accept it then.",
+  ],
+  AccessControlEnforcedDefaultAdminRules: () => [
+    "The admin is changed in two steps, not by granting or revoking the role.",
+    "",
+  ],
+  AccessControlInvalidDefaultAdmin: ({ defaultAdmin }) => [
+    `${defaultAdmin} is not the account that was proposed as admin.`,
+    "",
+  ],
+  EnforcedPause: () => ["The contract is paused.", "Try again when it is not."],
+  ExpectedPause: () => ["The contract is not paused.", ""],
+  ReentrancyGuardReentrantCall: () => ["The contract was called again while it worked.", ""],
+  InsufficientBalance: ({ balance, needed }) => [
+    `The contract holds ${balance} wei, and ${needed} are needed.`,
+    "",
+  ],
+  AddressEmptyCode: ({ target }) => [`There is no contract at ${target}.`, ""],
+  FailedCall: () => ["A call within the transaction failed without a reason.", ""],
+  SafeCastOverflowedUintDowncast: ({ bits, value }) => [
+    `The number ${value} does not fit into ${bits} bits.`,
+    "Choose a smaller amount.",
+  ],
+  StringTooLong: ({ str }) => [`The text is too long: ${str}.`, ""],
+  InvalidShortString: () => ["A text of the contract's domain is broken.", ""],
+  Panic: ({ code }) => [
+    `The contract stopped on an arithmetic or memory fault (code ${code}).`,
+    "",
+  ],
   Error: ({ message }) => [`The contract says: ${message}.`, ""],
 };
 
@@ -120,8 +175,7 @@ function unknownRefusal(data) {
 
 /** @param {{name: string, meaning: string}} error */
 function meaning(error) {
-  const told = error.meaning.replace(/^Thrown /, "");
-  return `The contract refuses the call: ${told === "" ? error.name + "." : told}`;
+  return `The contract refuses the call: ${error.meaning.replace(/^Thrown /, "")}`;
 }
 
 /**

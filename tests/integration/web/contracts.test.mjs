@@ -60,6 +60,13 @@ test("every error of the contracts is read with its arguments", () => {
   }
 });
 
+test("every error has a sentence that is not its name", () => {
+  for (const { data, name } of vectors.errors) {
+    const { sentence } = refusalOf(data);
+    assert.ok(sentence.includes(" ") && !sentence.includes(name), `${name}: ${sentence}`);
+  }
+});
+
 test("data that is no error, or is cut short, is unknown and never guessed", () => {
   const [{ data }] = vectors.errors.filter(({ name }) => name === "WithdrawLocked");
   for (const bad of [null, "0x", "0x12345678", data.slice(0, -2), data.slice(0, 40)]) {
