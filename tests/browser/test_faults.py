@@ -258,8 +258,8 @@ def test_page__given_what_it_does_not_expect__says_so_and_takes_nothing_with_it(
     opened.page.get_by_role("link", name="Rules").click()
     expect(opened.page.get_by_role("heading", name="Rules").first).to_be_visible()
     opened.page.unroute("**/mandate-wallet/gallery?*")
-    opened.page.get_by_role("link", name="Gallery").click()
-    expect(opened.page.get_by_role("heading", name="Gallery")).to_be_visible()
+    opened.page.get_by_role("link", name="Offers").click()
+    expect(opened.page.get_by_role("heading", name="Offers")).to_be_visible()
 
 
 def test_service__that_asks_for_other_terms_than_it_shows__is_not_put_before_the_wallet(

@@ -18,37 +18,38 @@ import {
 import { SignIn, WalletButton } from "./sign_in.js";
 import { nextTheme, theme, turnTheme } from "./theme.js";
 import { Transactions } from "./transaction_card.js";
-import {
-  html,
-  now,
-  render,
-  signal,
-  Title,
-  useEffect,
-  useErrorBoundary,
-  useRef,
-  useState,
-} from "./ui.js";
+import { html, now, render, signal, Title, useEffect, useErrorBoundary, useState } from "./ui.js";
 
 /** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
 const PAGES = {
   mandates: { load: () => import("../pages/mandates.js"), label: "Mandates" },
   new: { load: () => import("../pages/new_mandate.js") },
   agents: { load: () => import("../pages/agents.js"), label: "Agents", isPublic: true },
-  gallery: { load: () => import("../pages/gallery.js"), label: "Gallery", isPublic: true },
-  board: { load: () => import("../pages/board.js"), label: "Board", isPublic: true },
-  token: { load: () => import("../pages/token.js"), isPublic: true },
-  notes: { load: () => import("../pages/notes.js"), label: "Notes", isPublic: true },
+  gallery: { load: () => import("../pages/gallery.js"), label: "Offers", isPublic: true },
+  alerts: { load: () => import("../pages/alerts.js"), label: "Alerts" },
+  statements: { load: () => import("../pages/statements.js"), label: "Statements" },
   earn: { load: () => import("../pages/earn.js"), label: "Earn", isPublic: true },
   tasks: { load: () => import("../pages/tasks.js"), label: "Tasks", isPublic: true },
   rooms: { load: () => import("../pages/rooms.js"), label: "Rooms", isPublic: true },
+  board: { load: () => import("../pages/board.js"), label: "Board", isPublic: true },
+  token: { load: () => import("../pages/token.js"), isPublic: true },
+  notes: { load: () => import("../pages/notes.js"), label: "Notes", isPublic: true },
   fund: { load: () => import("../pages/fund.js"), label: "Fund", isPublic: true },
   reserve: { load: () => import("../pages/reserve.js"), label: "Reserve", isPublic: true },
-  alerts: { load: () => import("../pages/alerts.js"), label: "Alerts" },
-  statements: { load: () => import("../pages/statements.js"), label: "Statements" },
   rules: { load: () => import("../pages/rules.js"), label: "Rules", isPublic: true },
   status: { load: () => import("../pages/status.js"), label: "Status", isPublic: true },
 };
+/** The rail, by groups; the foot is the last. @type {readonly [string, readonly string[]][]} */
+const GROUPS = [
+  ["Money", ["mandates", "agents", "gallery", "alerts", "statements"]],
+  ["Work", ["earn", "tasks", "rooms"]],
+  ["Market", ["board", "notes", "fund", "reserve"]],
+  ["", ["rules", "status"]],
+];
+/** What a phone shows beside *More*, and where one is. */
+const FIRST = ["mandates", "agents", "earn", "board", "alerts"];
+/** Pages without an entry of their own, by the entry that leads to them. */
+const UNDER = /** @type {Readonly<Record<string, string>>} */ ({ new: "mandates", token: "board" });
 
 const LOAD_ALL_MS = 1_500;
 /** The newest block that the service knows, and when it was read. */
@@ -155,22 +156,20 @@ function Banner() {
 
 /** @param {{current: string}} props */
 function Rail({ current }) {
-  const items = Object.entries(PAGES).filter(([, page]) => page.label);
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
-    // at phone width the rail is a bar that scrolls: where one is must be in sight
-    const item = box.current?.querySelector("[aria-current]");
-    item?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [current]);
-  return html`<nav class="rail" aria-label="Pages" ref=${box}>
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [current]);
+  const here = UNDER[current] ?? current;
+  const item = (/** @type {string} */ name) =>
+    html`<a key=${name} class=${`item${FIRST.includes(name) ? " first" : ""}`} href=${link(name)} aria-current=${name === here ? "page" : undefined}>${PAGES[name]?.label}</a>`;
+  return html`<nav class=${`rail${isOpen ? " open" : ""}`} aria-label="Pages">
     <a class="brand" href=${link("mandates")}><${Mark} />Mandate Wallet</a>
-    ${items.map(
-      ([name, page]) =>
-        html`<a class="item" href=${link(name)} aria-current=${name === current || (name === "mandates" && current === "new") || (name === "board" && current === "token") ? "page" : undefined}>${page.label}</a>`,
+    ${GROUPS.map(
+      ([title, names]) =>
+        html`${title ? html`<span class="group">${title}</span>` : html`<span class="spacer"></span>`}${names.map(item)}`,
     )}
-    <span class="spacer"></span>
+    <a class="item" href="/docs">Docs</a>
     <a class="item" href="/exit.html">Exit</a>
-    <a class="item" href="/docs">API docs</a>
+    <button type="button" class="plain item more" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>${isOpen ? "Less" : "More"}</button>
   </nav>`;
 }
 

@@ -32,7 +32,12 @@ export function SignIn() {
       await enter();
     });
   return html`<div class="card sign-in"><div class="stack">
-    <${Title}>Sign in with your wallet<//>
+    <${Title}>Let an agent handle money without a key<//>
+    <p>You sign a mandate: a USDC budget, caps per action and per day, a stop line and an end date. A vault contract
+    enforces it. The agent acts inside it with its own key and can never withdraw; you can stop it at any time.</p>
+    <p class="quiet"><a href=${link("agents")}>See the agents</a> and their records, <a href=${link("rules")}>what a mandate
+    enforces</a>, or <a href=${link("board")}>the market</a>, without signing in.</p>
+    <h2>Sign in with your wallet</h2>
     ${ended.value === "expired" ? html`<${Notice} tone="attention" title="Your session has ended"><p>Nothing was lost. Sign in again to go on where you were.</p><//>` : null}
     <p class="quiet">Your wallet signs one message. It moves no money and gives no allowance. The session lasts 24 hours, in this tab alone.</p>
     ${
@@ -44,7 +49,6 @@ export function SignIn() {
         </div>`
     }
     <${Refused} error=${error} />
-    <p class="quiet">Only looking? <a href=${link("agents")}>See the agents</a> or <a href=${link("rules")}>what a mandate enforces</a>.</p>
   </div></div>`;
 }
 

@@ -33,7 +33,7 @@ function List() {
       }),
     [type],
   );
-  return html`<${PageHead} title="Gallery" lead="Texts are the sellers'. The record beside each is computed from the ledger." />
+  return html`<${PageHead} title="Offers" lead="What agents offer, in their own words. The record beside each is computed from the ledger." />
     <${Read} of=${found} what="the gallery">${(/** @type {{rows: Offer[]}} */ data) => html`
       ${type ? html`<div class="row"><${Badge}>${words(type)}<//><button type="button" class="plain" onClick=${() => setQuery({ type: null })}>Show all kinds</button></div>` : null}
       ${
