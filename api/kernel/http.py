@@ -131,11 +131,8 @@ async def beside(
     """
     client = credentials_of(request, deps).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
-        deps.workers.large.require_place(client)
         return await deps.workers.large.run(client, partial(_resting, call), within_s=TURN_WAIT_S)
-    line = ("in turn", client) if in_turn else client
-    deps.workers.calls.require_place(line)
-    at_once = 1 if in_turn else None
+    line, at_once = (("in turn", client), 1) if in_turn else (client, None)
     return await deps.workers.calls.run(line, call, at_once=at_once, within_s=TURN_WAIT_S)
 
 

@@ -18,6 +18,7 @@ SECRET_LIKE = (
     "refreshtoken", "keystore", "signingkey",
 )  # fmt: skip
 
+_NESTS = (dict, list, tuple)
 _SEPARATORS = re.compile(r"[^a-z0-9]")
 _PRINTABLE = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -35,15 +36,21 @@ def refuse_secrets(fields: Any) -> None:
 
 
 def _secret_like_name(value: Any) -> str | None:
-    """The first secret-like name in reading order, or None."""
+    """The first secret-like name that is found, or None."""
     waiting = [value]
     while waiting:
         here = waiting.pop()
         if isinstance(here, dict):
-            for name in here:
-                if any(word in _SEPARATORS.sub("", str(name).lower()) for word in SECRET_LIKE):
-                    return str(name)
-            waiting.extend(here.values())
-        elif isinstance(here, list | tuple):
-            waiting.extend(here)
+            # all names at once: that of another one may end where a word goes on
+            if _is_secret_like("".join(here)) and (
+                found := next(filter(_is_secret_like, here), None)
+            ):
+                return found
+            here = here.values()
+        waiting.extend(one for one in here if type(one) in _NESTS and one)
     return None
+
+
+def _is_secret_like(name: str) -> bool:
+    bare = _SEPARATORS.sub("", name.lower())
+    return any(word in bare for word in SECRET_LIKE)

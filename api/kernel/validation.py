@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from api.kernel.operation import Command, Refusal
 
 MAX_SHOWN = 10
+MAX_READ = 100  # of the faults of one call, which may have as many as values
 NUMBER_ERRORS = ("invalid_number", "int_type", "int_parsing", "int_from_float", "finite_number")
 SENTENCES = {
     "missing": "send it; it is required",
@@ -61,7 +62,8 @@ def command_of(
     try:
         return command.model_validate(fields)
     except ValidationError as error:
-        found = [_fault(one, fields, called or {}) for one in error.errors()]
+        some = error.errors(include_url=False)[:MAX_READ]
+        found = [_fault(one, fields, called or {}) for one in some]
         raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None
 
 
