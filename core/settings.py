@@ -25,6 +25,7 @@ from core.errors import InvalidParameterError
 from core.fund_settings import FundSettings
 from core.hexes import read_account
 from core.house import House
+from core.key_settings import MEANS_NOTHING_WITHOUT, SIGN, KeySettings
 from core.limits import CallerLimits, count
 from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
@@ -82,11 +83,6 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 
 
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
-HAVE_A_KEYSTORE = (
-    *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
-    *("X402_SETTLE", "GUARD"),
-)
-HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR")
 
 
 def seconds(default: float, least: float, most: float, says: str) -> Any:
@@ -121,6 +117,7 @@ class Settings(
     DatabaseSettings,
     FundSettings,
     House,
+    KeySettings,
     MarketSettings,
     PerpsSettings,
     SponsorSettings,
@@ -197,32 +194,11 @@ class Settings(
     custody_key_file: Path | None = optional(
         "file with these keys, one per line, the one for new seals first"
     )
-    custody_gas_private_key: SecretStr | None = optional(
-        "pays starter wallets' gas; accepted on a local chain only"
-    )
-    custody_gas_keystore: Path | None = optional(
-        "encrypted JSON keystore of the key that pays that gas"
-    )
-    custody_gas_keystore_password_file: Path | None = optional("file with that keystore's password")
-    custody_gas_remote_signer_url: HttpUrl | None = optional(
-        "who signs with that key: eth_signTransaction over HTTP"
-    )
-    custody_gas_remote_signer_address: Account | None = optional("the account that it signs with")
-    custody_gas_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
-    )
 
-    # Payments and guard: API
+    # Payments: API
     x402_pay_to: Account | None = optional(
         "who is paid in USDC for calls; without it no payment is taken"
     )
-    x402_settle_private_key: SecretStr | None = optional(
-        "settles payments itself; accepted on a local chain only"
-    )
-    x402_settle_keystore: Path | None = optional(
-        "encrypted JSON keystore of the key that settles payments"
-    )
-    x402_settle_keystore_password_file: Path | None = optional("file with that keystore's password")
     x402_facilitator_url: HttpUrl | None = optional(
         "an x402 facilitator that settles instead of a key of ours"
     )
@@ -235,13 +211,6 @@ class Settings(
     x402_contract_gas_wei_per_day: int = count(
         25 * 10**14, "of these, for payers that are contracts", 0, 10**30
     )
-    guard_private_key: SecretStr | None = optional(
-        "signs payments of vaults; accepted on a local chain only"
-    )
-    guard_keystore: Path | None = optional(
-        "encrypted JSON keystore of the key that signs payments of vaults"
-    )
-    guard_keystore_password_file: Path | None = optional("file with that keystore's password")
 
     # Indexer
     poll_interval_ms: int = count(250, "how often the tip is asked for", 10, 60_000)
@@ -260,50 +229,8 @@ class Settings(
     )
 
     # Keeper
-    keeper_private_key: SecretStr | None = optional(
-        "the keeper's key; accepted on a local chain only"
-    )
-    keeper_keystore: Path | None = optional("encrypted JSON keystore of the keeper's key")
-    keeper_keystore_password_file: Path | None = optional("file with that keystore's password")
-    keeper_remote_signer_url: HttpUrl | None = optional(
-        "who signs for the keeper: eth_signTransaction over HTTP"
-    )
-    keeper_remote_signer_address: Account | None = optional("the account that it signs with")
-    keeper_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
-    )
     keeper_remote_signer_answer_s: float = seconds(
         3.0, 0.1, 30, "seconds that a remote signer may take, the stops' too"
-    )
-    keeper_stop_private_key: SecretStr | None = optional(
-        "second key, for stops; accepted on a local chain only"
-    )
-    keeper_stop_keystore: Path | None = optional("encrypted JSON keystore of the stops' key")
-    keeper_stop_keystore_password_file: Path | None = optional("file with that keystore's password")
-    keeper_stop_remote_signer_url: HttpUrl | None = optional(
-        "who signs stops: eth_signTransaction over HTTP"
-    )
-    keeper_stop_remote_signer_address: Account | None = optional(
-        "the account that it signs stops with"
-    )
-    keeper_stop_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
-    )
-    keeper_pauser_private_key: SecretStr | None = optional(
-        "a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
-    )
-    keeper_pauser_keystore: Path | None = optional("encrypted JSON keystore of the pauser's key")
-    keeper_pauser_keystore_password_file: Path | None = optional(
-        "file with that keystore's password"
-    )
-    keeper_pauser_remote_signer_url: HttpUrl | None = optional(
-        "who signs for the pauser: eth_signTransaction over HTTP"
-    )
-    keeper_pauser_remote_signer_address: Account | None = optional(
-        "the pauser's account that it signs with"
-    )
-    keeper_pauser_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
     )
     keeper_marks_a_day: int = count(
         24, "most marks of one vault in 24 hours; stops are never counted", 1, DAY_S
@@ -339,13 +266,13 @@ class Settings(
                 f"name each node once, however it is written; the one at place {place} would "
                 "be its own second word",
             )
-        for prefix in HAVE_A_KEYSTORE:
-            self._require_beside(f"{prefix}_KEYSTORE_PASSWORD_FILE", f"{prefix}_KEYSTORE")
-        for prefix in HAVE_A_REMOTE_SIGNER:
-            for what in ("ADDRESS", "TOKEN_FILE"):
-                self._require_beside(
-                    f"{prefix}_REMOTE_SIGNER_{what}", f"{prefix}_REMOTE_SIGNER_URL"
-                )
+        for key in SIGN:
+            for what, needed in MEANS_NOTHING_WITHOUT.items():
+                if getattr(self, f"{key}_{what}", None) and not getattr(self, f"{key}_{needed}"):
+                    raise InvalidParameterError(
+                        f"{key}_{what}".upper(),
+                        f"it means nothing without {key.upper()}_{needed.upper()}; set both or neither",
+                    )
         # a spare gives a sign after two waits of a tick
         if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:
             raise InvalidParameterError(
@@ -356,12 +283,6 @@ class Settings(
             raise InvalidParameterError(
                 "INDEXER_WATCHDOG_S",
                 ("write at least three times RPC_ANSWER_S; one slow answer would end the process"),
-            )
-
-    def _require_beside(self, variable: str, place: str) -> None:
-        if getattr(self, variable.lower()) is not None and getattr(self, place.lower()) is None:
-            raise InvalidParameterError(
-                variable, f"it means nothing without {place}; set both or neither"
             )
 
     def custody_keys(self) -> tuple[bytes, ...]:

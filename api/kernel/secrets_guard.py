@@ -7,6 +7,7 @@ Source: docs/rules.md#secret-fields.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from api.kernel.operation import Refusal
@@ -25,7 +26,7 @@ _PRINTABLE = re.compile(r"[^A-Za-z0-9_.-]")
 
 def refuse_secrets(fields: Any) -> None:
     """Errors: Refusal secret_field_refused that names the field, never its value."""
-    name = _secret_like_name(fields)
+    name = next(_secret_like_names(fields), None)
     if name is not None:
         shown = _PRINTABLE.sub("", name)[:40]
         raise Refusal(
@@ -35,20 +36,16 @@ def refuse_secrets(fields: Any) -> None:
         )
 
 
-def _secret_like_name(value: Any) -> str | None:
-    """The first secret-like name that is found, or None."""
+def _secret_like_names(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         here = waiting.pop()
         if isinstance(here, dict):
-            # all names at once: that of another one may end where a word goes on
-            if _is_secret_like("".join(here)) and (
-                found := next(filter(_is_secret_like, here), None)
-            ):
-                return found
+            # all at once first, as names of another kind, too, may make a word together
+            if _is_secret_like("".join(here)):
+                yield from filter(_is_secret_like, here)
             here = here.values()
         waiting.extend(one for one in here if type(one) in _NESTS and one)
-    return None
 
 
 def _is_secret_like(name: str) -> bool:
