@@ -35,7 +35,6 @@ from api.kernel.caller import Caller
 from api.kernel.left_out import NullLeavesOut
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.one_sale import OneSale
 from api.kernel.outcome import EVENT_STREAM, JSON, File, Outcome
 from api.kernel.parts import Parts
 from api.kernel.tokens import TokenKind, mint
@@ -47,7 +46,7 @@ from core.db.engine import Database, ReadSession, WriteSession
 if TYPE_CHECKING:
     # made of operations, or of a context
     from api.kernel.catalogue import Catalogue
-    from api.kernel.sale import MeteredRead
+    from api.kernel.sale import MeteredRead, OneSale
     from api.kernel.streams import StreamPlace
     from core.mandate.chain.reader import VaultReader
 
@@ -128,7 +127,7 @@ class Answer(Generic[AnswerT]):
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
     events: "StreamPlace | None" = None
-    sale: OneSale | None = None
+    sale: "OneSale | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,6 @@ from api.kernel.credentials import (
 )
 from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import NO_REASON, Served
-from api.kernel.one_sale import OneSale
 from api.kernel.operation import (
     Access,
     Answer,
@@ -60,7 +59,7 @@ from api.kernel.operation import (
 from api.kernel.outcome import JSON, Outcome
 from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused, url_of
-from api.kernel.sale import NO_PAYMENT, MeteredRead, SentPayment
+from api.kernel.sale import NO_PAYMENT, MeteredRead, OneSale, SentPayment
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.streams import Holder, OpenedStream

@@ -41,7 +41,7 @@ def _secret_like_names(value: Any) -> Iterator[str]:
     while waiting:
         here = waiting.pop()
         if isinstance(here, dict):
-            # all at once first, as names of another kind, too, may make a word together
+            # all at once first; side by side, other names may form a word too
             if _is_secret_like("".join(here)):
                 yield from filter(_is_secret_like, here)
             here = here.values()
