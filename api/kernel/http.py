@@ -91,7 +91,7 @@ async def enter(
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours
     is an outcome too.
     """
-    credentials = credentials_of(request, deps)
+    credentials = credentials_of(request)
 
     def call() -> Outcome | Unsettled:
         run = Run(
@@ -129,7 +129,7 @@ async def beside(
 
     `in_turn`: one by one. Errors: BusyError, within TURN_WAIT_S: the work was not begun.
     """
-    client = credentials_of(request, deps).client
+    client = credentials_of(request).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
         return await deps.workers.large.run(client, partial(_resting, call), within_s=TURN_WAIT_S)
     line, at_once = (("in turn", client), 1) if in_turn else (client, None)
@@ -179,20 +179,15 @@ def json_text(body: Mapping[str, Any]) -> str:
     return (body.text if isinstance(body, BuiltBody) else encoded(body)).decode()
 
 
-def credentials_of(request: Request, deps: Deps) -> Credentials:
+def credentials_of(request: Request) -> Credentials:
     """Read once of each request."""
-    state = request.scope.setdefault("state", {})
-    if "credentials" not in state:
-        state["credentials"] = _credentials(request, deps)
-    found: Credentials = state["credentials"]
+    state, headers = request.state, request.headers
+    if not hasattr(state, "credentials"):
+        client = client_address(None if request.client is None else request.client.host)
+        sent = headers.getlist(KEY_HEADER), headers.getlist("authorization")
+        state.credentials = credentials_sent(*sent, client)
+    found: Credentials = state.credentials
     return found
-
-
-def _credentials(request: Request, deps: Deps) -> Credentials:
-    peer = None if request.client is None else request.client.host
-    headers = request.headers
-    client = client_address(peer)
-    return credentials_sent(headers.getlist(KEY_HEADER), headers.getlist("authorization"), client)
 
 
 async def fields_of(request: Request, operation: Operation, body_bytes: int) -> Read:

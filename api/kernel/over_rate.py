@@ -31,7 +31,7 @@ async def over_rate(request: Request, operation: Operation, deps: Deps) -> Outco
     """The refusal; None: the call is counted, or need not be. Whoever sends a key is held to the
     ceiling of its day instead.
     """
-    name, credentials = operation.bounds.per_minute, credentials_of(request, deps)
+    name, credentials = operation.bounds.per_minute, credentials_of(request)
     if name is None or credentials.key is not None:
         return None
     most, now = int(getattr(deps.limits, name)), deps.clock()

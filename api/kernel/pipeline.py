@@ -41,7 +41,7 @@ from api.kernel.credentials import (
     prove_key_of_stream,
 )
 from api.kernel.idempotency import SecretSlot
-from api.kernel.metrics import NO_REASON, Served
+from api.kernel.metrics import Served, log_call
 from api.kernel.operation import (
     Access,
     Answer,
@@ -156,7 +156,8 @@ def _step(run: Run, step: Callable[[Run], Outcome | Settle]) -> Outcome | Settle
         if run.quota is not None:
             outcome = replace(outcome, headers={**outcome.headers, **run.quota.headers()})
         run.served.answered(outcome.status, outcome.body)
-    _log(run, run.served)
+    agent_id = run.by_key.account_id if isinstance(run.by_key, AgentCaller) else None
+    log_call(run.operation.key, run.served, run.request_id, agent_id)
     return outcome
 
 
@@ -395,15 +396,3 @@ def _database_refusal(error: SQLAlchemyError, run: Run) -> Refusal:
 
 def _sqlstate(error: SQLAlchemyError) -> str | None:
     return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
-
-
-def _log(run: Run, served: Served) -> None:
-    log.info(
-        "call",
-        operation=run.operation.key,
-        status=served.status,
-        reason=None if served.reason == NO_REASON else served.reason,
-        agent_id=run.by_key.account_id if isinstance(run.by_key, AgentCaller) else None,
-        request_id=run.request_id,
-        ms=round(served.seconds * 1000, 1),
-    )

@@ -103,7 +103,7 @@ class OperationRoute(APIRoute):
         deps, answers = shared.deps, shared.answers
         place = place_of(request, operation)
         began_at = deps.clock()
-        credentials = credentials_of(request, deps)
+        credentials = credentials_of(request)
         if (over := await over_rate(request, operation, deps)) is not None:
             return response_of(over)
         if place is not None and (known := answers.find(place, deps.clock())) is not None:

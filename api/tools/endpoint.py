@@ -179,7 +179,7 @@ class ToolEndpoint:
         return self._served(sent, exchange, self._of_protocol, place)
 
     def _is_anybodys(self, request: Request) -> bool:
-        credentials = credentials_of(request, self._deps)
+        credentials = credentials_of(request)
         return credentials.key is None and credentials.bearer is None
 
     def _kept(self, answers: KeptAnswers, place: AnswerPlace | None) -> KeptAnswer | None:

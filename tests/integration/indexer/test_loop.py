@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from core.db import leadership as leader
+from core.db import locks
 from core.db.engine import WriteSession
 from core.db.leadership import Leadership
 from core.health import views as health
@@ -202,9 +203,9 @@ def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(
         with WriteSession(follower.database.engine, expire_on_commit=False) as other:
             other.execute(text("set local lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
-                leader.keep_out_writes(other, health.INDEXER)
+                locks.own(leader.fence_name(health.INDEXER)).wait(other)
     with follower.database.write() as session:
-        leader.keep_out_writes(session, health.INDEXER)
+        locks.own(leader.fence_name(health.INDEXER)).wait(session)
         with WriteSession(follower.database.engine, expire_on_commit=False) as other:
             other.execute(text("set local lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
@@ -215,7 +216,7 @@ def test_work_beside_a_leader__does_not_hold_up_its_heartbeat(follower: Follower
     """A spare ends a leader that was silent for two seconds."""
     leadership: Leadership = follower.leadership
     with follower.database.write() as session:
-        leader.keep_out_writes(session, health.INDEXER)
+        locks.own(leader.fence_name(health.INDEXER)).wait(session)
         begun = time.monotonic()
         leadership.beat({"state": "following"})
         assert time.monotonic() - begun < 1
