@@ -32,8 +32,7 @@ from api.kernel.kept_answers import KeptAnswers
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
 from api.kernel.openapi import document
-from api.kernel.operation import Access, Deps, Operation
-from api.kernel.parts import Parts
+from api.kernel.operation import Access, Deps, Operation, Parts
 from api.kernel.route import routes_of
 from api.kernel.streams import Streams, StreamTimes, most_open
 from api.kernel.tokens import token_hash
