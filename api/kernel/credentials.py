@@ -12,6 +12,8 @@ Laws
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NoReturn
 
 from sqlalchemy.orm import Session
@@ -36,6 +38,8 @@ _DEAD_KEY = (
     f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's recovery_code to "
     "/auth/agent/recover."
 )
+UNKNOWN = "unknown"
+LONGEST = 64  # letters of an address with its zone; a longer text is none
 _AROUND = " \t\"'"
 _OTHER_SCHEME = f"Authorization takes the scheme Bearer alone; send Authorization: Bearer <token>, or a key in {KEY_HEADER}."
 _RECOVERY_CODE = (
@@ -53,6 +57,27 @@ class Credentials:
     key: str | None
     bearer: str | None
     client: str
+
+
+def client_address(peer: str | None) -> str:
+    """Which network address a call counts for (docs/rules.md#client-address): IPv4 in IPv6 is IPv4, and
+    IPv6 counts by /64, since one subscriber has at least that. uvicorn has put the client in the place
+    of a trusted proxy by then.
+    """
+    return UNKNOWN if peer is None or len(peer) > LONGEST else _counted(peer)
+
+
+@lru_cache(maxsize=4_096)  # the same few call again and again
+def _counted(peer: str) -> str:
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return UNKNOWN
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
 
 
 def credentials_sent(

@@ -175,33 +175,26 @@ def _taken(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def described(operation: Operation) -> str:
     """Who may make the call, and what it costs."""
-    scope = _scope_words(operation.scope)
+    needed = (
+        "a scope, whichever" if operation.scope == ANY_SCOPE else f"the scope {operation.scope}"
+    )
+    scope = "" if operation.scope is None else f" An agent's key needs {needed}."
     price = f" Price: {operation.price_credits} credits." if operation.price_credits else ""
     more = "" if operation.more is None else f" {operation.more}"
     return f"Credential: {operation.auth.name}.{scope}{price}{more}"
 
 
-def _scope_words(scope: str | None) -> str:
-    if scope is None:
-        return ""
-    needed = "a scope, whichever" if scope == ANY_SCOPE else f"the scope {scope}"
-    return f" An agent's key needs {needed}."
-
-
 def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The model's schema, what it refers to put among the components. Errors: as _put."""
+    """The model's schema, what it refers to put among the components.
+
+    Errors: ValueError where two models of one name differ: one of them would document the other's
+    answers.
+    """
     schema = model.model_json_schema(ref_template=REF)
     for name, part in schema.pop("$defs", {}).items():
-        _put(schemas, name, part)
+        if schemas.setdefault(name, part) != part:
+            raise ValueError(f"two models are named {name}; rename one")
     return schema
-
-
-def _put(schemas: dict[str, Any], name: str, schema: Mapping[str, Any]) -> None:
-    """Errors: ValueError where two models of one name differ: one of them would document the
-    other's answers.
-    """
-    if schemas.setdefault(name, schema) != schema:
-        raise ValueError(f"two models are named {name}; rename one")
 
 
 def _parameters(

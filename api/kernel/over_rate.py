@@ -15,8 +15,7 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 
-from api.kernel.http import beside, credentials_of
-from api.kernel.not_now import busy
+from api.kernel.http import beside, busy, credentials_of
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.refusals import refused

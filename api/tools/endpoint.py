@@ -43,6 +43,7 @@ from api.kernel.http import (
     Read,
     beside,
     body_of,
+    busy,
     credentials_of,
     enter,
     fields_of,
@@ -50,7 +51,6 @@ from api.kernel.http import (
     response_of,
 )
 from api.kernel.kept_answers import KeptAnswer, KeptAnswers, answered_again
-from api.kernel.not_now import busy
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
