@@ -9,7 +9,7 @@ Laws
   before it, counts as sent where it belongs. What belongs in no header is told where it does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -119,36 +119,22 @@ class Proven:
     by_bearer: OwnerCaller | BearerCaller | None
 
 
-def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
-    """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
-    return _prove_key(key, token_hash(deps.pepper, key), deps, now, calls.count_call)
-
-
-def prove_key_of_stream(
-    key: str, deps: Deps, now: datetime
+def prove_key(
+    key: str, deps: Deps, now: datetime, *, opens_stream: bool
 ) -> tuple[AgentCaller | OperatorCaller, Quota]:
-    """As `prove_key`, but the first open in an hour alone is counted (api.kernel.streams.Reopens)."""
-    key_hash = token_hash(deps.pepper, key)
-    if deps.parts.of(Reopens).take(key_hash, now):
-        return _prove_key(key, key_hash, deps, now, calls.find_call)
-    proven, quota = _prove_key(key, key_hash, deps, now, calls.count_call)
-    if quota.number is not None:
-        deps.parts.of(Reopens).counted(key_hash, now)
-    return proven, quota
-
-
-def _prove_key(
-    key: str,
-    key_hash: bytes,
-    deps: Deps,
-    now: datetime,
-    find: Callable[..., calls.KeyCall | None],
-) -> tuple[AgentCaller | OperatorCaller, Quota]:
+    """Whose key it is; the call is counted with it, and committed. Of opens of streams the first in an
+    hour alone is counted (api.kernel.streams.Reopens). Errors: Refusal auth_invalid.
+    """
+    key_hash, reopens = token_hash(deps.pepper, key), deps.parts.of(Reopens)
+    is_paid = opens_stream and reopens.take(key_hash, now)
+    find = calls.find_call if is_paid else calls.count_call
     with deps.database.statements() as connection:
         found = find(connection, key_hash, now, ceilings(deps.limits))
     if found is None:
         is_code = key.startswith(TokenKind.RECOVERY_CODE)
         raise Refusal("auth_invalid", _RECOVERY_CODE if is_code else _DEAD_KEY)
+    if opens_stream and not is_paid and found.number is not None:
+        reopens.counted(key_hash, now)
     return _key_caller(found), Quota(found.ceiling, found.number, now)
 
 

@@ -38,7 +38,6 @@ from api.kernel.credentials import (
     caller_for,
     prove_bearer,
     prove_key,
-    prove_key_of_stream,
 )
 from api.kernel.idempotency import SecretSlot
 from api.kernel.metrics import Served, log_call
@@ -186,8 +185,9 @@ def _answered(run: Run) -> Outcome | Settle:
     secret = _secret(run)
     if run.credentials.key is not None:
         try:
-            prove = prove_key_of_stream if run.operation.streams else prove_key
-            run.by_key, run.quota = prove(run.credentials.key, run.deps, run.now)
+            run.by_key, run.quota = prove_key(
+                run.credentials.key, run.deps, run.now, opens_stream=run.operation.streams
+            )
             run.quota.require_admitted()
         except Refusal as refusal:
             raise secret or refusal from None
