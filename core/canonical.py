@@ -132,7 +132,9 @@ def _plain(value: Any, path: str) -> Any:
     if isinstance(value, str):
         return _text(value, path)
     if isinstance(value, int):
-        return _safe_int(value, path)
+        if abs(value) > MAX_SAFE_INT:
+            raise InvalidParameterError(path, f"write integers beyond {MAX_SAFE_INT} as text")
+        return int(value)
     if isinstance(value, Mapping):
         return {_text(key, path): _plain(item, f"{path}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -153,9 +155,3 @@ def _text(value: Any, path: str) -> str:
     if not _is_text(value):
         raise InvalidParameterError(path, "write text without NUL and without lone surrogates")
     return str(value)
-
-
-def _safe_int(value: int, path: str) -> int:
-    if abs(value) > MAX_SAFE_INT:
-        raise InvalidParameterError(path, f"write integers beyond {MAX_SAFE_INT} as text")
-    return int(value)

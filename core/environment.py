@@ -13,10 +13,13 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 from core.errors import InvalidParameterError
 from core.hexes import read_account
 
+DRIVER = "postgresql+psycopg"
 QUOTES = ("'", '"')
 _TYPOGRAPHIC = ("Pi", "Pf")  # categories of quotes
 
@@ -105,6 +108,16 @@ def _http_url(text: str) -> str:
     return text
 
 
+def _database_url(text: str) -> str:
+    try:
+        is_ours = make_url(text).drivername == DRIVER
+    except (ArgumentError, ValueError):
+        is_ours = False
+    if not is_ours:
+        raise ValueError(f"write {DRIVER}://user:password@host:port/database")
+    return text
+
+
 def _network(text: str) -> str:
     try:
         return str(ip_network(text, strict=False))
@@ -113,6 +126,7 @@ def _network(text: str) -> str:
 
 
 BY_COMMAS: Final = BeforeValidator(split)
+DatabaseUrl = Annotated[str, AfterValidator(_database_url)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 Account = Annotated[str, AfterValidator(read_account)]
 Network = Annotated[str, AfterValidator(_network)]

@@ -16,6 +16,7 @@ argument encoding.
 
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from eth_utils.crypto import keccak
@@ -112,13 +113,19 @@ def _read(signature: str) -> tuple[tuple[str, ...], ...]:
         raise ValueError(
             "write a function such as sell(uint256), types only, without spaces or names"
         )
-    arguments: list[tuple[str, ...]] = []
-    count = 0
-    for part in _split(rest[:-1]):
-        words = _words(part, 0)
-        arguments.append((OFFSET,) if words is None else words)
-        count = _bounded(count + len(arguments[-1]))
-    return tuple(arguments)
+    words, _ = _words_of_each(rest[:-1], 0)
+    return tuple(words)
+
+
+def _words_of_each(kinds: str, depth: int) -> tuple[list[tuple[str, ...]], bool]:
+    """The words of each of the types, and whether one of them is dynamic."""
+    found, count, is_dynamic = list[tuple[str, ...]](), 0, False
+    for kind in _split(kinds):
+        words = _words(kind, depth)
+        is_dynamic |= words is None
+        found.append((OFFSET,) if words is None else words)
+        count = _bounded(count + len(found[-1]))
+    return found, is_dynamic
 
 
 def _words(kind: str, depth: int) -> tuple[str, ...] | None:
@@ -138,26 +145,16 @@ def _words(kind: str, depth: int) -> tuple[str, ...] | None:
             return None
         _bounded(len(inner) * int(suffix[1]))
         return inner * int(suffix[1])
+    if kind == "()":
+        raise ValueError("() is no type of an argument; leave the empty tuple out")
     if kind.startswith("(") and kind.endswith(")"):
-        return _member_words(kind[1:-1], depth + 1)
+        members, is_dynamic = _words_of_each(kind[1:-1], depth + 1)
+        return None if is_dynamic else tuple(chain.from_iterable(members))
     if " " in kind:
         raise ValueError(f"{kind} has a name or a space; write types only, such as sell(uint256)")
     if not _ELEMENTARY.fullmatch(kind):
         raise ValueError(f"{kind or 'an empty type'} is no canonical type; write uint256, not uint")
     return None if kind in _DYNAMIC_ELEMENTARY else (kind,)
-
-
-def _member_words(members: str, depth: int) -> tuple[str, ...] | None:
-    if not members:
-        raise ValueError("() is no type of an argument; leave the empty tuple out")
-    found: list[str] = []
-    is_dynamic = False
-    for part in _split(members):
-        words = _words(part, depth)
-        is_dynamic |= words is None
-        found += (OFFSET,) if words is None else words
-        _bounded(len(found))
-    return None if is_dynamic else tuple(found)
 
 
 def _bounded(count: int) -> int:

@@ -12,23 +12,31 @@ Laws
 import json
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from core.database_settings import DatabaseSettings
-from core.environment import BY_COMMAS, Account, Environment, HttpUrl, Network, optional, split
+from core.db.replicas import ReplicaPlace
+from core.environment import (
+    BY_COMMAS,
+    Account,
+    DatabaseUrl,
+    Environment,
+    HttpUrl,
+    Network,
+    optional,
+    split,
+)
 from core.errors import InvalidParameterError
-from core.fund_settings import FundSettings
 from core.hexes import read_account
 from core.house import House
+from core.key_settings import MEANS_NOTHING_WITHOUT, SIGN, KeySettings
 from core.limits import CallerLimits, count
-from core.market_settings import MarketSettings
 from core.perps_settings import PerpsSettings
-from core.sponsor_settings import SponsorSettings
 from core.times import DAY_S
 
 
@@ -82,11 +90,8 @@ def _keys(variable: str, texts: list[str]) -> tuple[bytes, ...]:
 
 
 _KEY = re.compile(r"(0x)?[0-9a-fA-F]{64}")
-HAVE_A_KEYSTORE = (
-    *("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR"),
-    *("X402_SETTLE", "GUARD"),
-)
-HAVE_A_REMOTE_SIGNER = ("KEEPER", "KEEPER_STOP", "KEEPER_PAUSER", "CUSTODY_GAS", "SPONSOR")
+_VENUE = re.compile("[a-z]{2,32}")
+_BOND = re.compile(r"([1-9][0-9]{0,14}):([1-9][0-9]{0,11})", re.ASCII)
 
 
 def seconds(default: float, least: float, most: float, says: str) -> Any:
@@ -96,6 +101,26 @@ def seconds(default: float, least: float, most: float, says: str) -> Any:
 
 def metrics_port(says: str) -> Any:
     return count(0, says, 0, 65_535)
+
+
+def _venue(text: str) -> str:
+    if not _VENUE.fullmatch(text):
+        raise ValueError("write ids of exchanges with commas, such as kraken,upbit, or sim")
+    return text
+
+
+def _bonds(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    written = split(value)
+    found = [_BOND.fullmatch(one) for one in written]
+    bonds = {int(one[1]): int(one[2]) for one in found if one is not None}
+    if len(bonds) < len(written):
+        raise ValueError("write each account once, as id:credits with commas: 17:5000,21:2500")
+    return bonds
+
+
+CreditBonds = Annotated[dict[int, int], NoDecode, BeforeValidator(_bonds)]
 
 
 class _Asked(Environment):
@@ -118,12 +143,9 @@ def asked_database_url() -> str:
 class Settings(
     Environment,
     CallerLimits,
-    DatabaseSettings,
-    FundSettings,
     House,
-    MarketSettings,
+    KeySettings,
     PerpsSettings,
-    SponsorSettings,
 ):
     """Names are the variables' names.
 
@@ -197,32 +219,11 @@ class Settings(
     custody_key_file: Path | None = optional(
         "file with these keys, one per line, the one for new seals first"
     )
-    custody_gas_private_key: SecretStr | None = optional(
-        "pays starter wallets' gas; accepted on a local chain only"
-    )
-    custody_gas_keystore: Path | None = optional(
-        "encrypted JSON keystore of the key that pays that gas"
-    )
-    custody_gas_keystore_password_file: Path | None = optional("file with that keystore's password")
-    custody_gas_remote_signer_url: HttpUrl | None = optional(
-        "who signs with that key: eth_signTransaction over HTTP"
-    )
-    custody_gas_remote_signer_address: Account | None = optional("the account that it signs with")
-    custody_gas_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
-    )
 
-    # Payments and guard: API
+    # Payments: API
     x402_pay_to: Account | None = optional(
         "who is paid in USDC for calls; without it no payment is taken"
     )
-    x402_settle_private_key: SecretStr | None = optional(
-        "settles payments itself; accepted on a local chain only"
-    )
-    x402_settle_keystore: Path | None = optional(
-        "encrypted JSON keystore of the key that settles payments"
-    )
-    x402_settle_keystore_password_file: Path | None = optional("file with that keystore's password")
     x402_facilitator_url: HttpUrl | None = optional(
         "an x402 facilitator that settles instead of a key of ours"
     )
@@ -235,13 +236,6 @@ class Settings(
     x402_contract_gas_wei_per_day: int = count(
         25 * 10**14, "of these, for payers that are contracts", 0, 10**30
     )
-    guard_private_key: SecretStr | None = optional(
-        "signs payments of vaults; accepted on a local chain only"
-    )
-    guard_keystore: Path | None = optional(
-        "encrypted JSON keystore of the key that signs payments of vaults"
-    )
-    guard_keystore_password_file: Path | None = optional("file with that keystore's password")
 
     # Indexer
     poll_interval_ms: int = count(250, "how often the tip is asked for", 10, 60_000)
@@ -260,50 +254,8 @@ class Settings(
     )
 
     # Keeper
-    keeper_private_key: SecretStr | None = optional(
-        "the keeper's key; accepted on a local chain only"
-    )
-    keeper_keystore: Path | None = optional("encrypted JSON keystore of the keeper's key")
-    keeper_keystore_password_file: Path | None = optional("file with that keystore's password")
-    keeper_remote_signer_url: HttpUrl | None = optional(
-        "who signs for the keeper: eth_signTransaction over HTTP"
-    )
-    keeper_remote_signer_address: Account | None = optional("the account that it signs with")
-    keeper_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
-    )
     keeper_remote_signer_answer_s: float = seconds(
         3.0, 0.1, 30, "seconds that a remote signer may take, the stops' too"
-    )
-    keeper_stop_private_key: SecretStr | None = optional(
-        "second key, for stops; accepted on a local chain only"
-    )
-    keeper_stop_keystore: Path | None = optional("encrypted JSON keystore of the stops' key")
-    keeper_stop_keystore_password_file: Path | None = optional("file with that keystore's password")
-    keeper_stop_remote_signer_url: HttpUrl | None = optional(
-        "who signs stops: eth_signTransaction over HTTP"
-    )
-    keeper_stop_remote_signer_address: Account | None = optional(
-        "the account that it signs stops with"
-    )
-    keeper_stop_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
-    )
-    keeper_pauser_private_key: SecretStr | None = optional(
-        "a pauser's key: removes agents that cannot be stopped; accepted on a local chain only"
-    )
-    keeper_pauser_keystore: Path | None = optional("encrypted JSON keystore of the pauser's key")
-    keeper_pauser_keystore_password_file: Path | None = optional(
-        "file with that keystore's password"
-    )
-    keeper_pauser_remote_signer_url: HttpUrl | None = optional(
-        "who signs for the pauser: eth_signTransaction over HTTP"
-    )
-    keeper_pauser_remote_signer_address: Account | None = optional(
-        "the pauser's account that it signs with"
-    )
-    keeper_pauser_remote_signer_token_file: Path | None = optional(
-        "file with the bearer token that it asks for"
     )
     keeper_marks_a_day: int = count(
         24, "most marks of one vault in 24 hours; stops are never counted", 1, DAY_S
@@ -329,6 +281,59 @@ class Settings(
         90, "older judgements are thinned out to the first of each day", 1, 36_500
     )
 
+    # Database
+    database_url: DatabaseUrl = Field(
+        description="postgresql+psycopg://... of Postgres 15 or newer"
+    )
+    database_pooled_url: DatabaseUrl | None = optional(
+        "the same database through PgBouncer (pool_mode transaction), for the API's short "
+        "transactions; none: they use DATABASE_URL"
+    )
+    database_read_url: DatabaseUrl | None = optional(
+        "replicas that answer the API's reads as soon as they have all that was "
+        "committed; none: the primary answers"
+    )
+    database_read_wait_ms: int = count(
+        50, "milliseconds that a read waits for a replica, then the primary answers it", 0, 1_000
+    )
+    database_read_lag_s: int = count(
+        30, "seconds behind from which a replica is said to be in trouble", 1, 86_400
+    )
+
+    # Fund
+    fund_credit_bonds: CreditBonds = Field(
+        default={},
+        description="accounts whose bond may be in credits, with how many: id:credits with commas",
+    )
+
+    # Scanner
+    venues: Annotated[list[Annotated[str, AfterValidator(_venue)]], NoDecode, BY_COMMAS] = Field(
+        default=["sim"],
+        description="exchanges that the scanner reads, by their ids with commas; sim: simulated ones",
+    )
+    sim_listings: int = count(500, "pairs that the simulated exchanges list", 50, 20_000)
+    bursts_at_once: int = count(
+        4, "microburst captures of one exchange at the same time; 0: none", 0, 50
+    )
+    scanner_watchdog_s: int = count(
+        120, "seconds without a sign of the scanner's loop until its process ends", 30, 3_600
+    )
+
+    # Sponsored buys
+    gas_eth_usd: Decimal | None = Field(
+        default=None,
+        gt=0,
+        le=1_000_000,
+        decimal_places=6,
+        description="what 1 ETH costs in USD: what exchanges are held against, or the price itself; "
+        "none: it is not known, and no sponsored buy is quoted",
+    )
+    gas_eth_source: Literal["market", "fixed"] = Field(
+        default="market",
+        description="what gas is reckoned in USDC by: market, the median over exchanges, within half "
+        "and twice GAS_ETH_USD; fixed, GAS_ETH_USD itself",
+    )
+
     def model_post_init(self, context: Any) -> None:
         """Rules that span several settings. Errors: InvalidParameterError."""
         nodes = [_node(url) for url in self.rpc_urls]
@@ -339,13 +344,13 @@ class Settings(
                 f"name each node once, however it is written; the one at place {place} would "
                 "be its own second word",
             )
-        for prefix in HAVE_A_KEYSTORE:
-            self._require_beside(f"{prefix}_KEYSTORE_PASSWORD_FILE", f"{prefix}_KEYSTORE")
-        for prefix in HAVE_A_REMOTE_SIGNER:
-            for what in ("ADDRESS", "TOKEN_FILE"):
-                self._require_beside(
-                    f"{prefix}_REMOTE_SIGNER_{what}", f"{prefix}_REMOTE_SIGNER_URL"
-                )
+        for key in SIGN:
+            for what, needed in MEANS_NOTHING_WITHOUT.items():
+                if getattr(self, f"{key}_{what}", None) and not getattr(self, f"{key}_{needed}"):
+                    raise InvalidParameterError(
+                        f"{key}_{what}".upper(),
+                        f"it means nothing without {key.upper()}_{needed.upper()}; set both or neither",
+                    )
         # a spare gives a sign after two waits of a tick
         if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:
             raise InvalidParameterError(
@@ -358,11 +363,13 @@ class Settings(
                 ("write at least three times RPC_ANSWER_S; one slow answer would end the process"),
             )
 
-    def _require_beside(self, variable: str, place: str) -> None:
-        if getattr(self, variable.lower()) is not None and getattr(self, place.lower()) is None:
-            raise InvalidParameterError(
-                variable, f"it means nothing without {place}; set both or neither"
-            )
+    def replica(self) -> ReplicaPlace | None:
+        """None: there is none."""
+        if self.database_read_url is None:
+            return None
+        return ReplicaPlace(
+            self.database_read_url, self.database_read_wait_ms / 1000, self.database_read_lag_s
+        )
 
     def custody_keys(self) -> tuple[bytes, ...]:
         """The keys that custodial keys are sealed with, the one for new seals first; empty: no

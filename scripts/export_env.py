@@ -15,6 +15,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from core.key_settings import KeySettings
 from core.limits import MOST
 from core.settings import Settings
 
@@ -39,6 +40,9 @@ def fields_by_heading() -> Iterator[tuple[str, list[str]]]:
     """In the order of the source. Errors: ValueError for a field without a heading."""
     for model in Settings.__mro__:
         if not issubclass(model, BaseModel) or not model.__module__.startswith("core."):
+            continue
+        if model is KeySettings:
+            yield "Keys", list(model.model_fields)
             continue
         found: dict[str, list[str]] = {}
         for match in HEADING_OR_FIELD.finditer(inspect.getsource(model)):

@@ -10,7 +10,7 @@ length and its exponent are known to be small.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from api.kernel.fields import JsonDecimal
@@ -26,7 +26,8 @@ MAX_EXPONENT = 400  # a double's end at 308
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_NUMBER_CHARACTERS + 1))
 # a text without an end goes to the end of the body
 _TEXT_OR_COMMA = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|,', re.DOTALL)
-_PLAIN = (int, bool, type(None), JsonDecimal)  # what needs no look
+_FAR_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{3}")
+_NESTS = (dict, list)
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -37,12 +38,13 @@ def read_object(raw: bytes) -> dict[str, Any]:
     if not raw.strip():
         return {}
     _require_few_values(raw)
+    is_long = _LONG_NUMBER.search(raw) is not None
     try:
         value = json.loads(
             raw.decode("utf-8"),
-            # it may stand in a text; else Python's own is short enough
-            parse_int=_integer if _LONG_NUMBER.search(raw) else None,
-            parse_float=_decimal,
+            # each number is looked at where one may be too long, if not in a text
+            parse_int=_integer if is_long else None,
+            parse_float=_decimal if is_long or _FAR_EXPONENT.search(raw) else JsonDecimal,
             parse_constant=_constant,
             object_pairs_hook=_unique,
         )
@@ -74,9 +76,9 @@ def _require_few_values(raw: bytes) -> None:
             raise _refused(f"the body holds more than {MAX_VALUES} values; send fewer at a time")
 
 
-def require_storable(value: Any) -> None:
+def require_storable(fields: Mapping[str, Any]) -> None:
     """Refuse what Postgres can't keep, by the field's name, and deep nesting. Errors: Refusal."""
-    found = _unstorable(value, 0)
+    found = _unstorable(fields, 0)
     if found is not None:
         place, sign = found
         raise Refusal(
@@ -87,27 +89,19 @@ def require_storable(value: Any) -> None:
 
 
 def _unstorable(value: Any, depth: int) -> tuple[Place, str] | None:
-    """Where the first text stands that can't be kept, one that is a name at itself, and what can't.
-
-    Errors: Refusal.
+    """Where the first text of an object or a list stands that can't be kept, one that is a name at
+    itself, and what can't. Errors: Refusal.
     """
-    kind = type(value)
-    if kind in _PLAIN:
-        return None
-    if depth > MAX_DEPTH:
-        raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels")
-    if isinstance(value, str):
-        found = _UNSTORABLE.search(value)
-        return None if found is None else ((), found[0])
-    items: Iterable[tuple[int | str, Any]] = ()
-    if isinstance(value, dict):
-        items = value.items()
-    elif isinstance(value, list):
-        items = enumerate(value)
+    items = value.items() if isinstance(value, Mapping) else enumerate(value)
     for name, item in items:
         if isinstance(name, str) and (in_name := _UNSTORABLE.search(name)) is not None:
             return (name,), in_name[0]
-        if type(item) not in _PLAIN and (inner := _unstorable(item, depth + 1)) is not None:
+        if type(item) not in _NESTS:
+            if isinstance(item, str) and (in_text := _UNSTORABLE.search(item)) is not None:
+                return (name,), in_text[0]
+        elif depth == MAX_DEPTH:
+            raise _refused(f"the body is nested too deep; stay within {MAX_DEPTH} levels")
+        elif item and (inner := _unstorable(item, depth + 1)) is not None:
             return (name, *inner[0]), inner[1]
     return None
 

@@ -65,16 +65,15 @@ WORTH_COMPRESSING = 512  # bytes
 
 
 @dataclass(frozen=True, slots=True)
-class WebFile:
-    """`compressed` None: it would gain nothing."""
+class WebAnswers:
+    """To who asks for one file: as it is, and compressed where that gains anything."""
 
-    media_type: str
-    content: bytes
-    compressed: bytes | None
+    plain: Response
+    compressed: Response
 
-    @property
-    def etag(self) -> str:
-        return etag_of(self.content)
+    def to(self, request: Request) -> Response:
+        takes_gzip = _takes_gzip(request.headers.get("accept-encoding", ""))
+        return self.compressed if takes_gzip else self.plain
 
 
 @cache
@@ -82,24 +81,21 @@ def routes_of() -> list[Route]:
     """Files are read and compressed once per process."""
     files = _files()
     version = version_of(files)
-    page = _web_file("index.html", _page(files, version))
-    exit_page = _web_file("exit.html", files["exit.html"])
+    page = _answers("index.html", _page(files, version), PAGE_HEADERS)
+    # its own policy, by the hashes of what it carries, stands in the file
+    framing = {"Content-Security-Policy": "frame-ancestors 'none'"}
+    exit_page = _answers("exit.html", files["exit.html"], {**PAGE_HEADERS, **framing})
     served = {
-        name: _web_file(name, content)
+        name: _answers(name, content, FOR_EVER)
         for name, content in files.items()
         if not name.endswith(".html")
     }
 
     async def index(request: Request) -> Response:
-        return _answer(request, page, PAGE_HEADERS)
+        return page.to(request)
 
     async def leave(request: Request) -> Response:
-        """Its own policy, by the hashes of what it carries, stands in the file."""
-        return _answer(
-            request,
-            exit_page,
-            {**PAGE_HEADERS, "Content-Security-Policy": "frame-ancestors 'none'"},
-        )
+        return exit_page.to(request)
 
     async def asset(request: Request) -> Response:
         found = served.get(request.path_params["path"])
@@ -109,7 +105,7 @@ def routes_of() -> list[Route]:
                 404,
                 media_type="text/plain",
             )
-        return _answer(request, found, FOR_EVER)
+        return found.to(request)
 
     return [
         Route("/", index),
@@ -156,26 +152,20 @@ def _page(files: Mapping[str, bytes], version: str) -> bytes:
     return text.replace(PRELOADED, links).replace(PLACEHOLDER, f"{PREFIX}{version}/").encode()
 
 
-def _web_file(name: str, content: bytes) -> WebFile:
-    smaller = gzip.compress(content, 9, mtime=0) if len(content) >= WORTH_COMPRESSING else content
-    gains = len(smaller) < len(content)
-    return WebFile(MEDIA_TYPES[Path(name).suffix], content, smaller if gains else None)
-
-
-def _answer(request: Request, file: WebFile, headers: Mapping[str, str]) -> Response:
+def _answers(name: str, content: bytes, headers: Mapping[str, str]) -> WebAnswers:
     standing = {
         **headers,
-        "ETag": file.etag,
+        "ETag": etag_of(content),
         "Vary": "Accept-Encoding",
         "X-Content-Type-Options": "nosniff",
     }
-    if file.compressed is None or not _takes_gzip(request.headers.get("accept-encoding", "")):
-        return Response(file.content, media_type=file.media_type, headers=standing)
-    return Response(
-        file.compressed,
-        media_type=file.media_type,
-        headers={**standing, "Content-Encoding": "gzip"},
-    )
+    media_type = MEDIA_TYPES[Path(name).suffix]
+    plain = Response(content, media_type=media_type, headers=standing)
+    smaller = gzip.compress(content, 9, mtime=0)
+    if len(content) < WORTH_COMPRESSING or len(smaller) >= len(content):
+        return WebAnswers(plain, plain)
+    standing["Content-Encoding"] = "gzip"
+    return WebAnswers(plain, Response(smaller, media_type=media_type, headers=standing))
 
 
 def _takes_gzip(accept_encoding: str) -> bool:

@@ -9,9 +9,11 @@ Laws
   before it, counts as sent where it belongs. What belongs in no header is told where it does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NoReturn
 
 from sqlalchemy.orm import Session
@@ -36,6 +38,8 @@ _DEAD_KEY = (
     f"The key in {KEY_HEADER} is not valid; send a live one, or send the agent's recovery_code to "
     "/auth/agent/recover."
 )
+UNKNOWN = "unknown"
+LONGEST = 64  # letters of an address with its zone; a longer text is none
 _AROUND = " \t\"'"
 _OTHER_SCHEME = f"Authorization takes the scheme Bearer alone; send Authorization: Bearer <token>, or a key in {KEY_HEADER}."
 _RECOVERY_CODE = (
@@ -53,6 +57,27 @@ class Credentials:
     key: str | None
     bearer: str | None
     client: str
+
+
+def client_address(peer: str | None) -> str:
+    """Which network address a call counts for (docs/rules.md#client-address): IPv4 in IPv6 is IPv4, and
+    IPv6 counts by /64, since one subscriber has at least that. uvicorn has put the client in the place
+    of a trusted proxy by then.
+    """
+    return UNKNOWN if peer is None or len(peer) > LONGEST else _counted(peer)
+
+
+@lru_cache(maxsize=4_096)  # the same few call again and again
+def _counted(peer: str) -> str:
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return UNKNOWN
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
 
 
 def credentials_sent(
@@ -94,36 +119,22 @@ class Proven:
     by_bearer: OwnerCaller | BearerCaller | None
 
 
-def prove_key(key: str, deps: Deps, now: datetime) -> tuple[AgentCaller | OperatorCaller, Quota]:
-    """Whose key it is; the call is counted with it, and committed. Errors: Refusal auth_invalid."""
-    return _prove_key(key, token_hash(deps.pepper, key), deps, now, calls.count_call)
-
-
-def prove_key_of_stream(
-    key: str, deps: Deps, now: datetime
+def prove_key(
+    key: str, deps: Deps, now: datetime, *, opens_stream: bool
 ) -> tuple[AgentCaller | OperatorCaller, Quota]:
-    """As `prove_key`, but the first open in an hour alone is counted (api.kernel.streams.Reopens)."""
-    key_hash = token_hash(deps.pepper, key)
-    if deps.parts.of(Reopens).take(key_hash, now):
-        return _prove_key(key, key_hash, deps, now, calls.find_call)
-    proven, quota = _prove_key(key, key_hash, deps, now, calls.count_call)
-    if quota.number is not None:
-        deps.parts.of(Reopens).counted(key_hash, now)
-    return proven, quota
-
-
-def _prove_key(
-    key: str,
-    key_hash: bytes,
-    deps: Deps,
-    now: datetime,
-    find: Callable[..., calls.KeyCall | None],
-) -> tuple[AgentCaller | OperatorCaller, Quota]:
+    """Whose key it is; the call is counted with it, and committed. Of opens of streams the first in an
+    hour alone is counted (api.kernel.streams.Reopens). Errors: Refusal auth_invalid.
+    """
+    key_hash, reopens = token_hash(deps.pepper, key), deps.parts.of(Reopens)
+    is_paid = opens_stream and reopens.take(key_hash, now)
+    find = calls.find_call if is_paid else calls.count_call
     with deps.database.statements() as connection:
         found = find(connection, key_hash, now, ceilings(deps.limits))
     if found is None:
         is_code = key.startswith(TokenKind.RECOVERY_CODE)
         raise Refusal("auth_invalid", _RECOVERY_CODE if is_code else _DEAD_KEY)
+    if opens_stream and not is_paid and found.number is not None:
+        reopens.counted(key_hash, now)
     return _key_caller(found), Quota(found.ceiling, found.number, now)
 
 

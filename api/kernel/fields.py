@@ -10,6 +10,7 @@ Laws
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import isfinite
@@ -188,29 +189,39 @@ def _public_id(value: Any) -> str:
     return str(value)
 
 
+def _each(value: Any, read: Callable[[Any], Any]) -> Any:
+    """The same JSON, what its lists and objects hold as `read` has it."""
+    match value:
+        case list() | tuple():
+            return [_each(item, read) for item in value]
+        case dict():
+            return {str(name): _each(item, read) for name, item in value.items()}
+    return read(value)
+
+
 def storable(value: Any) -> Any:
     """Free JSON without floats: a whole number is one however it is written (5.0, 1e3); a fraction, or
     an integer that JSON can't carry exactly, becomes its text without exponent or zeros at its end.
     """
+    return _each(value, _stored)
+
+
+def _stored(value: Any) -> Any:
     match value:
         case bool() | None:
             return value
         case JsonDecimal():
             text = value.plain
-            return storable(int(text)) if _INTEGER.fullmatch(text) else text
+            return _stored(int(text)) if _INTEGER.fullmatch(text) else text
         case int():
             return int(value) if abs(value) <= MAX_EXACT_JSON_INT else str(int(value))
         case str():
             return str(value)
-        case list() | tuple():
-            return [storable(item) for item in value]
-        case dict():
-            return {str(name): storable(item) for name, item in value.items()}
     _refuse("invalid_parameter", "write JSON")
 
 
 def _verbatim(value: Any) -> str | None:
-    return None if value is None else json.dumps(_exact(_seen(value)), ensure_ascii=False)
+    return None if value is None else json.dumps(_each(_seen(value), _exact), ensure_ascii=False)
 
 
 def _seen(value: Any) -> Any:
@@ -232,33 +243,16 @@ def _seen(value: Any) -> Any:
 
 
 def _composed(value: Any) -> Any:
-    """The same JSON, its texts as NFC; names of fields stay, since two could become one."""
-    match value:
-        case str():
-            return normalize("NFC", value)
-        case list():
-            return [_composed(item) for item in value]
-        case dict():
-            return {name: _composed(item) for name, item in value.items()}
-    return value
+    """As NFC; names of fields stay, since two could become one."""
+    return normalize("NFC", value) if isinstance(value, str) else value
 
 
 def _exact(value: Any) -> Any:
-    """Plain JSON of the same values.
-
-    A fraction that a double can't carry is refused: it would come back as another one.
+    """A fraction as a double; one that a double can't carry is refused: it would come back as another
+    one.
     """
-    match value:
-        case JsonDecimal():
-            return _double(value)
-        case list():
-            return [_exact(item) for item in value]
-        case dict():
-            return {str(name): _exact(item) for name, item in value.items()}
-    return value
-
-
-def _double(value: JsonDecimal) -> float:
+    if not isinstance(value, JsonDecimal):
+        return value
     number = float(value.literal)
     if not isfinite(number) or Decimal(repr(number)) != Decimal(value.literal):
         _refuse(
@@ -272,7 +266,8 @@ def _double(value: JsonDecimal) -> float:
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         _refuse("invalid_parameter", "write a JSON object")
-    return {str(name): _composed(storable(item)) for name, item in _seen(value).items()}
+    found: dict[str, Any] = _each(storable(_seen(value)), _composed)
+    return found
 
 
 def _usdc_schema(pattern: str, what: str = "USDC", **bounds: int) -> dict[str, Any]:

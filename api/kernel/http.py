@@ -17,6 +17,7 @@ import uuid
 from asyncio import CancelledError, timeout
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,22 +31,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.kernel.bodies import PiecesResponse
 from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody, encoded
-from api.kernel.client_address import client_address
-from api.kernel.credentials import KEY_HEADER, Credentials, credentials_sent
+from api.kernel.credentials import KEY_HEADER, Credentials, client_address, credentials_sent
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers
-from api.kernel.not_now import busy, ending, settling_busy
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import JSON, Outcome
 from api.kernel.pipeline import Run, SentFields, Unsettled, perform
 from api.kernel.refusals import PAYABLE_HEADER, refused
 from api.kernel.sale import NO_PAYMENT, SentPayment
-from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError
+from api.kernel.workers import LARGE_BYTES, SETTLING_WAIT_S, TURN_WAIT_S, BusyError, NoTurnError
 
 REQUEST_ID_HEADER = "X-Request-Id"
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 LAST_EVENT_ID = "Last-Event-ID"
 BODY_S = 30  # 256 KiB at 9 KiB/s
+RETRY_S = 5  # after that a call's turn comes more likely
 EXPOSED_HEADERS = (
     REQUEST_ID_HEADER, "Idempotent-Replay", "Retry-After", "X-RateLimit-Limit",
     "X-RateLimit-Remaining", "X-RateLimit-Reset",
@@ -91,7 +91,7 @@ async def enter(
     """Serve one call with the credentials of this request, beside the event loop; a defect of ours
     is an outcome too.
     """
-    credentials = credentials_of(request, deps)
+    credentials = credentials_of(request)
 
     def call() -> Outcome | Unsettled:
         run = Run(
@@ -129,13 +129,10 @@ async def beside(
 
     `in_turn`: one by one. Errors: BusyError, within TURN_WAIT_S: the work was not begun.
     """
-    client = credentials_of(request, deps).client
+    client = credentials_of(request).client
     if getattr(request.state, "sent_bytes", 0) > LARGE_BYTES:
-        deps.workers.large.require_place(client)
         return await deps.workers.large.run(client, partial(_resting, call), within_s=TURN_WAIT_S)
-    line = ("in turn", client) if in_turn else client
-    deps.workers.calls.require_place(line)
-    at_once = 1 if in_turn else None
+    line, at_once = (("in turn", client), 1) if in_turn else (client, None)
     return await deps.workers.calls.run(line, call, at_once=at_once, within_s=TURN_WAIT_S)
 
 
@@ -156,6 +153,45 @@ async def _settled(call: Unsettled, client: str, deps: Deps) -> Outcome:
         return await deps.workers.settling.run(client, call.settle, within_s=SETTLING_WAIT_S)
     except BusyError:
         return call.refuse(settling_busy(deps))  # asks nothing, so that it waits for no second turn
+
+
+def busy(deps: Deps, error: BusyError) -> Refusal:
+    """Nothing was begun, and nothing of it is kept."""
+    if isinstance(error, NoTurnError):
+        return _later(
+            deps,
+            f"This service is busy: the call waited {TURN_WAIT_S:.0f} s for its turn and was not "
+            "begun; send it again later.",
+        )
+    return _later(
+        deps,
+        "As many calls of your network address as may wait are waiting; send this one again "
+        "later, and fewer at a time.",
+    )
+
+
+def ending(deps: Deps) -> Refusal:
+    """The process was asked to end and its grace is over: the call may be done or not."""
+    return _later(
+        deps,
+        "This process ends before the call was answered; whether it was done is not known. Send "
+        "it again: a read as it is, a write with the same Idempotency-Key (without one, look first "
+        "at what it changes), a paid call with the same payment.",
+    )
+
+
+def settling_busy(deps: Deps) -> Refusal:
+    """Nothing of the payment was begun."""
+    return _later(
+        deps,
+        "As many payments as this service takes at a time are being settled; send the same "
+        "call with the same payment again.",
+    )
+
+
+def _later(deps: Deps, detail: str) -> Refusal:
+    at = deps.clock() + timedelta(seconds=RETRY_S)
+    return Refusal("temporarily_unavailable", detail, retry_at=at)
 
 
 def response_of(outcome: Outcome) -> Response:
@@ -182,20 +218,15 @@ def json_text(body: Mapping[str, Any]) -> str:
     return (body.text if isinstance(body, BuiltBody) else encoded(body)).decode()
 
 
-def credentials_of(request: Request, deps: Deps) -> Credentials:
+def credentials_of(request: Request) -> Credentials:
     """Read once of each request."""
-    state = request.scope.setdefault("state", {})
-    if "credentials" not in state:
-        state["credentials"] = _credentials(request, deps)
-    found: Credentials = state["credentials"]
+    state, headers = request.state, request.headers
+    if not hasattr(state, "credentials"):
+        client = client_address(None if request.client is None else request.client.host)
+        sent = headers.getlist(KEY_HEADER), headers.getlist("authorization")
+        state.credentials = credentials_sent(*sent, client)
+    found: Credentials = state.credentials
     return found
-
-
-def _credentials(request: Request, deps: Deps) -> Credentials:
-    peer = None if request.client is None else request.client.host
-    headers = request.headers
-    client = client_address(peer)
-    return credentials_sent(headers.getlist(KEY_HEADER), headers.getlist("authorization"), client)
 
 
 async def fields_of(request: Request, operation: Operation, body_bytes: int) -> Read:
@@ -297,7 +328,10 @@ class Envelope:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message["headers"] = with_standing(message.get("headers", ()), request_id)
+                own = list(message.get("headers", ()))
+                named = {name for name, _ in own}
+                standing = (one for one in STANDING_HEADERS if one[0] not in named)
+                message["headers"] = [*own, (b"x-request-id", request_id.encode()), *standing]
             await send(message)
 
         try:
@@ -328,19 +362,6 @@ def without_slash(router: Router) -> ASGIApp:
             await router(scope, receive, send)
 
     return route_again
-
-
-def with_standing(
-    headers: Iterable[tuple[bytes, bytes]], request_id: str
-) -> list[tuple[bytes, bytes]]:
-    """The answer's own headers, and the standing ones that it does not set itself."""
-    own = list(headers)
-    set_already = {name for name, _ in own}
-    return [
-        *own,
-        (b"x-request-id", request_id.encode()),
-        *(one for one in STANDING_HEADERS if one[0] not in set_already),
-    ]
 
 
 def defect(request_id: str, deps: Deps) -> Outcome:

@@ -34,6 +34,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody
 from api.kernel.operation import Command, Operation, Refusal
@@ -69,9 +70,13 @@ class IdempotencySlot:
     body_hash: bytes
 
     def keep(self, session: WriteSession, outcome: Outcome, now: datetime) -> None:
+        body = self.kept_body(outcome.body)
         calls.keep_idempotency(
-            session, self.scope, self.key, self.body_hash, outcome.status, outcome.body, now
+            session, self.scope, self.key, self.body_hash, outcome.status, body, now
         )
+
+    def kept_body(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        return body
 
     def answer_again(self, kept: IdempotencyRecord) -> Outcome:
         return Outcome(kept.status, kept.body, {REPLAY_HEADER: "true"})
@@ -106,18 +111,9 @@ class SecretSlot(IdempotencySlot):
             "\n".join((self.scope, self.sent_key, self.salt)).encode() + b"\n" + self.body_hash,
         )
 
-    def keep(self, session: WriteSession, outcome: Outcome, now: datetime) -> None:
-        shown = SECRETS.keys() & outcome.body.keys()
-        body = {name: None if name in shown else value for name, value in outcome.body.items()}
-        calls.keep_idempotency(
-            session,
-            self.scope,
-            self.key,
-            self.body_hash,
-            outcome.status,
-            {**body, _SALT: self.salt, _SHOWN_TO: self.shown_to},
-            now,
-        )
+    def kept_body(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        shown = dict.fromkeys(SECRETS.keys() & body.keys())
+        return {**body, **shown, _SALT: self.salt, _SHOWN_TO: self.shown_to}
 
     def answer_again(self, kept: IdempotencyRecord) -> Outcome:
         """Errors: Refusal idempotency_key_reused once its time is over, or for another address."""

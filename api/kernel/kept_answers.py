@@ -19,20 +19,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import structlog
 from cachetools import TLRUCache
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.kernel.bodies import PiecesResponse
 from api.kernel.credentials import KEY_HEADER
+from api.kernel.metrics import log_call
 from api.kernel.operation import Deps, Operation
 
 MOST_BYTES: Final = 32 * 1024 * 1024
 OVERHEAD: Final = 2_048  # of an answer beside its body
 MOST_PLACE: Final = 256  # characters of path and query: a longer one is nobody else's
-
-log = structlog.get_logger("api")
 
 Place = tuple[str, str, bytes]
 
@@ -102,13 +100,5 @@ def answered_again(
         age = {"Age": str(int((deps.clock() - known.kept_at).total_seconds()))}
         answer = PiecesResponse(head + known.body, known.status, {**known.headers, **age})
         served.answered(answer.status_code, {})
-    log.info(
-        "call",
-        operation=operation.key,
-        status=answer.status_code,
-        reason=None,
-        agent_id=None,
-        request_id=request.state.request_id,
-        ms=round(served.seconds * 1000, 1),
-    )
+    log_call(operation.key, served, request.state.request_id)
     return answer

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from core.db.engine import Database
@@ -19,6 +20,8 @@ from core.errors import InvalidParameterError
 PREFIX = "mandate_api_"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 NO_REASON = "none"
+
+log = structlog.get_logger("api")
 
 
 @dataclass(slots=True)
@@ -40,6 +43,19 @@ class Served:
             if isinstance(service, Mapping) and "reason" in service
             else NO_REASON
         )
+
+
+def log_call(operation: str, served: Served, request_id: str, agent_id: int | None = None) -> None:
+    """One line for each call that was served. `agent_id`: of its key."""
+    log.info(
+        "call",
+        operation=operation,
+        status=served.status,
+        reason=None if served.reason == NO_REASON else served.reason,
+        agent_id=agent_id,
+        request_id=request_id,
+        ms=round(served.seconds * 1000, 1),
+    )
 
 
 class ApiMetrics:

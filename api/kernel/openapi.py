@@ -3,7 +3,8 @@ takes and how it is refused.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
@@ -13,13 +14,13 @@ from starlette.routing import BaseRoute
 from api.kernel.auth import EVERY
 from api.kernel.catalogue import Catalogue
 from api.kernel.credentials import KEY_HEADER
-from api.kernel.examples import example_bodies, examples_of
 from api.kernel.http import IDEMPOTENCY_HEADER
 from api.kernel.idempotency import pattern_of, words_of
 from api.kernel.left_out import without_null
-from api.kernel.operation import Operation
+from api.kernel.operation import Operation, Refusal
 from api.kernel.outcome import JSON
 from api.kernel.reasons import reasons_of
+from api.kernel.refusals import has_block_everywhere, refused
 from api.kernel.route import OperationRoute
 from api.kernel.scopes import ANY_SCOPE
 
@@ -99,6 +100,11 @@ IDEMPOTENCY_WORDS = (
     "written twice"
 )
 
+# of what the examples of refusals say
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+MIDNIGHT = datetime(2026, 2, 1, tzinfo=UTC)
+IDS = {"mandates": "m_abcdefghij", "agents": "1001"}
+
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 
 
@@ -121,7 +127,7 @@ def document(
     operations = [route.operation for route in routes if isinstance(route, OperationRoute)]
     components = found["components"]
     components["schemas"] |= {"Refusal": _refusal_schema(catalogue), "NextCall": NEXT_CALL_SCHEMA}
-    components["examples"] = example_bodies(operations, catalogue)
+    components["examples"] = _example_bodies(operations, catalogue)
     components["securitySchemes"] = SECURITY_SCHEMES
     for operation in operations:
         entry = found["paths"][_PATH_NAME.sub(r"{\1}", operation.path)][operation.method.lower()]
@@ -169,33 +175,26 @@ def _taken(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 
 def described(operation: Operation) -> str:
     """Who may make the call, and what it costs."""
-    scope = _scope_words(operation.scope)
+    needed = (
+        "a scope, whichever" if operation.scope == ANY_SCOPE else f"the scope {operation.scope}"
+    )
+    scope = "" if operation.scope is None else f" An agent's key needs {needed}."
     price = f" Price: {operation.price_credits} credits." if operation.price_credits else ""
     more = "" if operation.more is None else f" {operation.more}"
     return f"Credential: {operation.auth.name}.{scope}{price}{more}"
 
 
-def _scope_words(scope: str | None) -> str:
-    if scope is None:
-        return ""
-    needed = "a scope, whichever" if scope == ANY_SCOPE else f"the scope {scope}"
-    return f" An agent's key needs {needed}."
-
-
 def _schema(model: type[BaseModel], schemas: dict[str, Any]) -> dict[str, Any]:
-    """The model's schema, what it refers to put among the components. Errors: as _put."""
+    """The model's schema, what it refers to put among the components.
+
+    Errors: ValueError where two models of one name differ: one of them would document the other's
+    answers.
+    """
     schema = model.model_json_schema(ref_template=REF)
     for name, part in schema.pop("$defs", {}).items():
-        _put(schemas, name, part)
+        if schemas.setdefault(name, part) != part:
+            raise ValueError(f"two models are named {name}; rename one")
     return schema
-
-
-def _put(schemas: dict[str, Any], name: str, schema: Mapping[str, Any]) -> None:
-    """Errors: ValueError where two models of one name differ: one of them would document the
-    other's answers.
-    """
-    if schemas.setdefault(name, schema) != schema:
-        raise ValueError(f"two models are named {name}; rename one")
 
 
 def _parameters(
@@ -240,7 +239,7 @@ def _add_refusals(responses: dict[str, Any], operation: Operation, catalogue: Ca
     """A status that may be an answer as well keeps that."""
     statuses = {catalogue.reasons[reason].status for reason in reasons_of(operation, catalogue)}
     for status in sorted(statuses):
-        examples = examples_of(operation, status, catalogue)
+        examples = _examples_of(operation, status, catalogue)
         answered = responses.get(str(status), {}).get("content", {}).get(JSON)
         schema: dict[str, Any] = {"$ref": REF.format(model="Refusal")}
         schema = schema if answered is None else {"anyOf": [answered["schema"], schema]}
@@ -248,3 +247,45 @@ def _add_refusals(responses: dict[str, Any], operation: Operation, catalogue: Ca
             "description": "Refused: " + ", ".join(sorted(examples)),
             "content": {JSON: {"schema": schema, "examples": examples}},
         }
+
+
+def _examples_of(operation: Operation, status: int, catalogue: Catalogue) -> Mapping[str, Any]:
+    """Reason -> reference to its example, of the reasons that this operation answers with this
+    status.
+    """
+    found = [
+        reason
+        for reason in reasons_of(operation, catalogue)
+        if catalogue.reasons[reason].status == status
+    ]
+    return {
+        reason: {"$ref": "#/components/examples/" + _name_of_example(reason, operation, catalogue)}
+        for reason in found
+    }
+
+
+def _example_bodies(operations: Iterable[Operation], catalogue: Catalogue) -> Mapping[str, Any]:
+    """The examples that those references name: the very bodies that the kernel makes."""
+    return {
+        _name_of_example(reason, one, catalogue): {"value": _example(reason, one, catalogue)}
+        for one in operations
+        for reason in reasons_of(one, catalogue)
+    }
+
+
+def _name_of_example(reason: str, operation: Operation, catalogue: Catalogue) -> str:
+    """A refusal without the block is a sentence alone."""
+    status = catalogue.reasons[reason].status
+    has_block = operation.block or has_block_everywhere(reason, status)
+    return reason if has_block else reason + "_sentence"
+
+
+def _example(reason: str, operation: Operation, catalogue: Catalogue) -> Mapping[str, Any]:
+    retry_at = MIDNIGHT if reason in ("rate_limited", "wallet_waits") else None
+    return refused(
+        Refusal(reason, catalogue.reasons[reason].example, retry_at=retry_at),
+        operation,
+        IDS,
+        NOW,
+        catalogue,
+    ).body

@@ -15,6 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 from functools import cache
+from threading import Lock
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -35,9 +36,7 @@ from api.kernel.caller import Caller
 from api.kernel.left_out import NullLeavesOut
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.one_sale import OneSale
 from api.kernel.outcome import EVENT_STREAM, JSON, File, Outcome
-from api.kernel.parts import Parts
 from api.kernel.tokens import TokenKind, mint
 from api.kernel.tool import Tool
 from api.kernel.workers import Pools
@@ -47,7 +46,7 @@ from core.db.engine import Database, ReadSession, WriteSession
 if TYPE_CHECKING:
     # made of operations, or of a context
     from api.kernel.catalogue import Catalogue
-    from api.kernel.sale import MeteredRead
+    from api.kernel.sale import MeteredRead, OneSale
     from api.kernel.streams import StreamPlace
     from core.mandate.chain.reader import VaultReader
 
@@ -128,7 +127,7 @@ class Answer(Generic[AnswerT]):
     lines: Iterator[str] | None = None
     file: Callable[[], File] | None = None
     events: "StreamPlace | None" = None
-    sale: OneSale | None = None
+    sale: "OneSale | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +172,36 @@ class Refusal(Exception):
 
     def __post_init__(self) -> None:
         super().__init__(self.detail)
+
+
+class Parts:
+    """What an application holds beside what every call needs, by its type: what the settings of an area
+    decide, and what an area keeps. The kernel knows none of them by name.
+
+    Threads may share it. What it was not given is made at the first `of`, by its defaults.
+    """
+
+    def __init__(self, *given: object) -> None:
+        self._held: dict[type, Any] = {type(part): part for part in given if part is not None}
+        self._lock = Lock()
+
+    def find(self, kind: type[PartT]) -> PartT | None:
+        """None: it is not set up."""
+        return self._held.get(kind)
+
+    def of(self, kind: type[PartT]) -> PartT:
+        with self._lock:
+            if kind not in self._held:
+                self._held[kind] = kind()
+            return self._held[kind]  # type: ignore[no-any-return]  # held by its type
+
+    def having(self, kind: type[PartT], part: PartT | None) -> "Parts":
+        """The same with another one of this kind, or without any."""
+        found = Parts()
+        found._held = {**self._held, kind: part}
+        if part is None:
+            del found._held[kind]
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

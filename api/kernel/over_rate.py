@@ -15,8 +15,7 @@ from typing import Final
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 
-from api.kernel.http import beside, credentials_of
-from api.kernel.not_now import busy
+from api.kernel.http import beside, busy, credentials_of
 from api.kernel.operation import Deps, Operation, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.refusals import refused
@@ -31,7 +30,7 @@ async def over_rate(request: Request, operation: Operation, deps: Deps) -> Outco
     """The refusal; None: the call is counted, or need not be. Whoever sends a key is held to the
     ceiling of its day instead.
     """
-    name, credentials = operation.bounds.per_minute, credentials_of(request, deps)
+    name, credentials = operation.bounds.per_minute, credentials_of(request)
     if name is None or credentials.key is not None:
         return None
     most, now = int(getattr(deps.limits, name)), deps.clock()

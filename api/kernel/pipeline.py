@@ -38,11 +38,9 @@ from api.kernel.credentials import (
     caller_for,
     prove_bearer,
     prove_key,
-    prove_key_of_stream,
 )
 from api.kernel.idempotency import SecretSlot
-from api.kernel.metrics import NO_REASON, Served
-from api.kernel.one_sale import OneSale
+from api.kernel.metrics import Served, log_call
 from api.kernel.operation import (
     Access,
     Answer,
@@ -60,7 +58,7 @@ from api.kernel.operation import (
 from api.kernel.outcome import JSON, Outcome
 from api.kernel.quota import Quota
 from api.kernel.refusals import path_ids, refusal_of, refused, url_of
-from api.kernel.sale import NO_PAYMENT, MeteredRead, SentPayment
+from api.kernel.sale import NO_PAYMENT, MeteredRead, OneSale, SentPayment
 from api.kernel.scopes import require_scope
 from api.kernel.secrets_guard import refuse_secrets
 from api.kernel.streams import Holder, OpenedStream
@@ -157,7 +155,8 @@ def _step(run: Run, step: Callable[[Run], Outcome | Settle]) -> Outcome | Settle
         if run.quota is not None:
             outcome = replace(outcome, headers={**outcome.headers, **run.quota.headers()})
         run.served.answered(outcome.status, outcome.body)
-    _log(run, run.served)
+    agent_id = run.by_key.account_id if isinstance(run.by_key, AgentCaller) else None
+    log_call(run.operation.key, run.served, run.request_id, agent_id)
     return outcome
 
 
@@ -186,8 +185,9 @@ def _answered(run: Run) -> Outcome | Settle:
     secret = _secret(run)
     if run.credentials.key is not None:
         try:
-            prove = prove_key_of_stream if run.operation.streams else prove_key
-            run.by_key, run.quota = prove(run.credentials.key, run.deps, run.now)
+            run.by_key, run.quota = prove_key(
+                run.credentials.key, run.deps, run.now, opens_stream=run.operation.streams
+            )
             run.quota.require_admitted()
         except Refusal as refusal:
             raise secret or refusal from None
@@ -396,15 +396,3 @@ def _database_refusal(error: SQLAlchemyError, run: Run) -> Refusal:
 
 def _sqlstate(error: SQLAlchemyError) -> str | None:
     return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
-
-
-def _log(run: Run, served: Served) -> None:
-    log.info(
-        "call",
-        operation=run.operation.key,
-        status=served.status,
-        reason=None if served.reason == NO_REASON else served.reason,
-        agent_id=run.by_key.account_id if isinstance(run.by_key, AgentCaller) else None,
-        request_id=run.request_id,
-        ms=round(served.seconds * 1000, 1),
-    )

@@ -13,12 +13,15 @@ from api.kernel.credentials import gives_keys
 from api.kernel.operation import Family, Operation
 
 TAKES_BODY = ("POST", "PUT", "PATCH")
+# any call may carry a credential, which must be valid, and a key, which is counted; any may meet a
+# database that is down
+OF_EVERY_CALL = ("auth_invalid", "rate_limited", "temporarily_unavailable", "schema_not_applied")
 
 
 def reasons_of(operation: Operation, catalogue: Catalogue) -> tuple[str, ...]:
     """Each once, in the order of the table of reasons."""
     possible = {
-        *_of_every_call(),
+        *OF_EVERY_CALL,
         *_of_credentials(operation),
         *_of_input(operation),
         *_of_payment(operation),
@@ -26,13 +29,6 @@ def reasons_of(operation: Operation, catalogue: Catalogue) -> tuple[str, ...]:
         *operation.refuses,
     }
     return tuple(reason for reason in catalogue.reasons if reason in possible)
-
-
-def _of_every_call() -> tuple[str, ...]:
-    """Any call may carry a credential, which must be valid, and a key, which is counted; any may
-    meet a database that is down.
-    """
-    return "auth_invalid", "rate_limited", "temporarily_unavailable", "schema_not_applied"
 
 
 def _of_credentials(operation: Operation) -> Iterator[str]:

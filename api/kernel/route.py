@@ -5,11 +5,12 @@ number would arrive as a binary float, a name given twice and a query that no fi
 and a body would be judged before its caller is known (api/kernel/http.py reads it).
 """
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from fastapi.routing import APIRoute
+from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -17,7 +18,6 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from api.kernel.etag import NOT_MODIFIED, add_cache_headers
-from api.kernel.event_stream import EventStreamResponse
 from api.kernel.http import Shared, credentials_of, enter, fields_of, response_of
 from api.kernel.kept_answers import answered_again, place_of
 from api.kernel.operation import Events, Operation
@@ -25,7 +25,7 @@ from api.kernel.outcome import JSON
 from api.kernel.over_rate import over_rate
 from api.kernel.refusals import route_path
 from api.kernel.sale import SentPayment
-from api.kernel.streams import Streams
+from api.kernel.streams import LINE_END, Stream, Streams
 
 TEXT = {"schema": {"type": "string"}}
 FILE = {"schema": {"type": "string", "format": "binary"}}  # generated clients read it as bytes
@@ -103,7 +103,7 @@ class OperationRoute(APIRoute):
         deps, answers = shared.deps, shared.answers
         place = place_of(request, operation)
         began_at = deps.clock()
-        credentials = credentials_of(request, deps)
+        credentials = credentials_of(request)
         if (over := await over_rate(request, operation, deps)) is not None:
             return response_of(over)
         if place is not None and (known := answers.find(place, deps.clock())) is not None:
@@ -122,6 +122,31 @@ class OperationRoute(APIRoute):
                 place, answer, operation.cache.max_age_s if operation.cache else 0, began_at
             )
         return answer
+
+
+class EventStreamResponse(EventSourceResponse):
+    """The answer that goes on, until the stream or its caller ends; it closes its stream, however it ends.
+
+    A caller that reads nothing is cut off by the proxy (docs/operations/haproxy.cfg). A HEAD gets the
+    headers.
+    """
+
+    def __init__(self, streams: Streams, stream: Stream, headers: Mapping[str, str]) -> None:
+        super().__init__(
+            stream.events(),
+            headers=headers,
+            ping=streams.times.heartbeat_s,
+            ping_message_factory=lambda: ServerSentEvent(comment="heartbeat", sep=LINE_END),
+            sep=LINE_END,
+        )
+        self._streams = streams
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.close(self._stream)
 
 
 @lru_cache(1_024)  # by the operation itself, which is equal only to itself

@@ -1,14 +1,18 @@
 """A read that costs something, before it is paid (api/payments takes the payment)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from sqlalchemy.orm import Session
+
 from api.kernel.caller import Caller
 from api.kernel.idempotency import IdempotencySlot
-from api.kernel.one_sale import OneSale
 from api.kernel.operation import Deps, Operation
 from core.credits.rules.prices import Price
+from core.db.engine import WriteSession
+from core.db.locks import AdvisoryLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,23 @@ class SentPayment:
 
 
 NO_PAYMENT: Final = SentPayment()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSale:
+    """What an answer sells once to an account, whichever call it comes with: no free read covers it
+    (docs/rules.md#what-is-sold-once).
+
+    `key`: of the account's credit ledger. `lock`: held while it is paid. `is_paid`: asked under that
+    lock. `record` writes that it is, in the transaction that pays: by credits or usdc.
+    `is_covered`: this answer costs nothing.
+    """
+
+    key: str
+    lock: AdvisoryLock
+    is_paid: Callable[[Session], bool]
+    record: Callable[[WriteSession, str], None]
+    is_covered: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

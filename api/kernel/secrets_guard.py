@@ -7,6 +7,7 @@ Source: docs/rules.md#secret-fields.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from api.kernel.operation import Refusal
@@ -18,13 +19,14 @@ SECRET_LIKE = (
     "refreshtoken", "keystore", "signingkey",
 )  # fmt: skip
 
+_NESTS = (dict, list, tuple)
 _SEPARATORS = re.compile(r"[^a-z0-9]")
 _PRINTABLE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def refuse_secrets(fields: Any) -> None:
     """Errors: Refusal secret_field_refused that names the field, never its value."""
-    name = _secret_like_name(fields)
+    name = next(_secret_like_names(fields), None)
     if name is not None:
         shown = _PRINTABLE.sub("", name)[:40]
         raise Refusal(
@@ -34,16 +36,18 @@ def refuse_secrets(fields: Any) -> None:
         )
 
 
-def _secret_like_name(value: Any) -> str | None:
-    """The first secret-like name in reading order, or None."""
+def _secret_like_names(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
         here = waiting.pop()
         if isinstance(here, dict):
-            for name in here:
-                if any(word in _SEPARATORS.sub("", str(name).lower()) for word in SECRET_LIKE):
-                    return str(name)
-            waiting.extend(here.values())
-        elif isinstance(here, list | tuple):
-            waiting.extend(here)
-    return None
+            # all at once first; side by side, other names may form a word too
+            if _is_secret_like("".join(here)):
+                yield from filter(_is_secret_like, here)
+            here = here.values()
+        waiting.extend(one for one in here if type(one) in _NESTS and one)
+
+
+def _is_secret_like(name: str) -> bool:
+    bare = _SEPARATORS.sub("", name.lower())
+    return any(word in bare for word in SECRET_LIKE)

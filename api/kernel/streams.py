@@ -19,15 +19,15 @@ import asyncio
 import random
 import resource
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import structlog
+from cachetools import LRUCache
 from sqlalchemy.exc import SQLAlchemyError
 from sse_starlette import JSONServerSentEvent, ServerSentEvent
 
@@ -51,6 +51,8 @@ REOPENS: Final = 120  # ... so often
 REMEMBERED: Final = 20_000  # keys
 
 RESERVED_FILES: Final = 224  # for the database, nodes, logs, and what the process has open anyway
+
+T = TypeVar("T")
 
 log = structlog.get_logger("streams")
 
@@ -142,7 +144,7 @@ class Reopens:
     """
 
     def __init__(self) -> None:
-        self._left: OrderedDict[bytes, tuple[datetime, int]] = OrderedDict()
+        self._left: LRUCache[bytes, tuple[datetime, int]] = LRUCache(REMEMBERED)
         self._lock = threading.Lock()
 
     def take(self, key_hash: bytes, now: datetime) -> bool:
@@ -157,9 +159,6 @@ class Reopens:
     def counted(self, key_hash: bytes, now: datetime) -> None:
         with self._lock:
             self._left[key_hash] = now, REOPENS
-            self._left.move_to_end(key_hash)
-            if len(self._left) > REMEMBERED:
-                self._left.popitem(last=False)
 
 
 class Stream:
@@ -170,8 +169,7 @@ class Stream:
         self.place: StreamPlace = opening.place
         self.holder = opening.holder
         self._loop = asyncio.get_running_loop()
-        self._signal: asyncio.Future[None] | None = None
-        self._is_ended = False
+        self._changed, self._is_ended = asyncio.Event(), False
         # what was told since it last read; None: anything. It begins with reading what is there.
         self._told: set[str] | None = None
         self._has_news = True
@@ -187,11 +185,11 @@ class Stream:
         elif self._told is not None:
             self._told |= topics
         self._has_news = True
-        self._notify()
+        self._changed.set()
 
     def end(self) -> None:
         self._is_ended = True
-        self._notify()
+        self._changed.set()
 
     async def events(self) -> AsyncIterator[ServerSentEvent]:
         """What is sent, until the stream ends."""
@@ -208,14 +206,14 @@ class Stream:
             elif reading is None and self._streams.times.lives_s == 0:
                 return
             else:
-                self._signal = self._loop.create_future()
-                await self._signal
+                self._changed.clear()
+                await self._changed.wait()
 
     def _read(self) -> "asyncio.Future[NewEvents]":
         self._has_news = False
         told = None if self._told is None else frozenset(self._told)
         reading = self._streams.read(self.place, told)
-        reading.add_done_callback(lambda _: self._notify())
+        reading.add_done_callback(lambda _: self._changed.set())
         return reading
 
     def _go_on(self, found: NewEvents) -> None:
@@ -228,12 +226,8 @@ class Stream:
         if found.again_s is not None:
             self._loop.call_later(found.again_s, self.wake, frozenset())
 
-    def _notify(self) -> None:
-        if self._signal is not None and not self._signal.done():
-            self._signal.set_result(None)
 
-
-_Wanted = dict[tuple[StreamPlace, frozenset[str] | None], "asyncio.Future[NewEvents]"]
+_Wanted = tuple[StreamPlace, frozenset[str] | None]
 
 
 @dataclass(slots=True)
@@ -248,8 +242,7 @@ class Streams:
     _open: dict[Stream, None] = field(default_factory=dict)
     _by_topic: dict[str, dict[Stream, None]] = field(default_factory=dict)
     _of: dict[Hashable, int] = field(default_factory=dict)
-    _wanted: "_Wanted" = field(default_factory=dict)
-    _in_hand: "_Wanted" = field(default_factory=dict)
+    _wanted: "dict[_Wanted, asyncio.Future[NewEvents]]" = field(default_factory=dict)
     _reader: "asyncio.Task[None] | None" = None
     _tasks: list["asyncio.Task[None]"] = field(default_factory=list)
     _running: "set[asyncio.Task[Any]]" = field(default_factory=set)
@@ -321,46 +314,35 @@ class Streams:
         wanted = self._wanted.get((place, told))
         if wanted is None:
             wanted = self._wanted[place, told] = asyncio.get_running_loop().create_future()
-            self._begin_reading()
+            if self._reader is None or self._reader.done():
+                self._reader = asyncio.ensure_future(self._read_wanted())
         return wanted
-
-    def _begin_reading(self) -> None:
-        if self._wanted and (self._reader is None or self._reader.done()):
-            self._reader = asyncio.ensure_future(self._read_wanted())
-            self._reader.add_done_callback(self._reader_ended)
 
     async def _read_wanted(self) -> None:
         while self._wanted and not self._is_ending:
             places = list(self._wanted)[:PLACES_A_SNAPSHOT]
-            self._in_hand = {place: self._wanted.pop(place) for place in places}
+            waiting = [self._wanted.pop(place) for place in places]
+            for future, found in zip(waiting, await self._found(places), strict=True):
+                future.set_result(found)
+
+    async def _found(self, places: Sequence[_Wanted]) -> list[NewEvents]:
+        while not self._is_ending:
             try:
-                found = await self._beside(partial(self._read_all, places))
+                return await self._beside(partial(self._read_all, places))
             except SQLAlchemyError as error:
                 log.warning("streams not read", error=type(error).__name__)
                 await asyncio.sleep(AGAIN_S)
-                for place, future in self._in_hand.items():
-                    _follow(self._wanted.setdefault(place, future), future)
-                continue
-            for future, one in zip(self._in_hand.values(), found, strict=True):
-                future.set_result(one)
+            except Exception:  # the process's edge: these streams end, and their callers come back
+                log.exception("defect")
+                break
+        return [NewEvents((), None)] * len(places)
 
-    def _reader_ended(self, reader: "asyncio.Task[None]") -> None:
-        """By a defect of ours: the streams that met it end, and their callers come back."""
-        if reader.cancelled() or reader.exception() is None:
-            return
-        log.error("defect", exc_info=reader.exception())
-        for future in self._in_hand.values():
-            future.set_result(NewEvents((), None))
-        self._begin_reading()
-
-    def _read_all(
-        self, places: Sequence[tuple[StreamPlace, frozenset[str] | None]]
-    ) -> list[NewEvents]:
+    def _read_all(self, places: Sequence[_Wanted]) -> list[NewEvents]:
         now = self.clock()
         with self.database.read() as session:
             return [place.read_on(session, now, told) for place, told in places]
 
-    async def _beside(self, work: Callable[[], Any]) -> Any:
+    async def _beside(self, work: Callable[[], T]) -> T:
         """On a thread that serves calls, one at a time."""
         running = asyncio.ensure_future(self.workers.run("streams", work, at_once=1))
         self._running.add(running)
@@ -410,14 +392,6 @@ class Streams:
                 else _is_live(one, keys.get(one.key_id))
             )
         }
-
-
-def _follow(first: "asyncio.Future[NewEvents]", other: "asyncio.Future[NewEvents]") -> None:
-    """What the first one is answered, the other is too."""
-    if first is not other:
-        first.add_done_callback(
-            lambda done: None if done.cancelled() else other.set_result(done.result())
-        )
 
 
 def _is_live(holder: Holder, key: tuple[int, Any] | None) -> bool:

@@ -62,11 +62,8 @@ HttpsUrl = Annotated[
 """A link, kept as it was sent; core/urls.py judges it, in its own words."""
 
 
-class _ByOthers:
-    """What a field of an answer is marked with that people or agents other than its reader write."""
-
-
-BY_OTHERS: Final = _ByOthers()
+BY_OTHERS: Final = object()
+"""What a field of an answer is marked with that people or agents other than its reader write."""
 OthersText = Annotated[str, BY_OTHERS]
 
 

@@ -4,8 +4,7 @@ What a caller sent is never repeated in the answer: it may be a secret in the wr
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -13,6 +12,7 @@ from pydantic_core import ErrorDetails
 from api.kernel.operation import Command, Refusal
 
 MAX_SHOWN = 10
+MAX_READ = 100  # of the faults of one call, which may have as many as values
 NUMBER_ERRORS = ("invalid_number", "int_type", "int_parsing", "int_from_float", "finite_number")
 SENTENCES = {
     "missing": "send it; it is required",
@@ -61,25 +61,17 @@ def command_of(
     try:
         return command.model_validate(fields)
     except ValidationError as error:
-        found = [_fault(one, fields, called or {}) for one in error.errors()]
+        some = error.errors(include_url=False)[:MAX_READ]
+        found = [_fault(one, fields, called or {}) for one in some]
         raise _refusal([one for one in found if not _is_beside_the_point(one, found)]) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(NamedTuple):
     """One rule that a field breaks."""
 
     place: Place
     type: str
-    words: str
-
-    @property
-    def field(self) -> str:
-        return field_path(self.place)
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.field}: {self.words}."
+    sentence: str
 
 
 def _fault(error: ErrorDetails, fields: Mapping[str, Any], called: Called) -> _Fault:
@@ -88,7 +80,7 @@ def _fault(error: ErrorDetails, fields: Mapping[str, Any], called: Called) -> _F
     words = own if sentence is None else sentence.format_map(error.get("ctx", {}))
     place = tuple(_places(error, fields))
     shown = (called.get(place[0], place[0]), *place[1:]) if place else place
-    return _Fault(shown, error["type"], words)
+    return _Fault(shown, error["type"], f"{field_path(shown)}: {words}.")
 
 
 def _places(error: ErrorDetails, value: Any) -> Iterator[int | str]:
@@ -127,6 +119,6 @@ def _refusal(faults: Sequence[_Fault]) -> Refusal:
         if fault.type == "not_found":
             return Refusal("not_found", fault.sentence)
     kind = "invalid_number" if faults[0].type in NUMBER_ERRORS else "invalid_parameter"
-    missing = [fault.field for fault in faults if fault.type == "missing"]
+    missing = [field_path(fault.place) for fault in faults if fault.type == "missing"]
     detail = " ".join(fault.sentence for fault in faults[:MAX_SHOWN])
     return Refusal(kind, detail, missing=missing[:MAX_SHOWN] or None)

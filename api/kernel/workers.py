@@ -27,6 +27,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -84,22 +85,13 @@ class Workers:
         self._free = threads
         self._most_at_work = at_work or threads
         # calls that count as computing, by when they began
-        self._at_work: OrderedDict[Future[Any], float] = OrderedDict()
+        self._at_work = OrderedDict[Future[Any], float]()
         self._each = each
         self._most_waiting = most_waiting
         self._lines: dict[Hashable, _Line] = {}
         # lines with a call that may begin, the next one first
-        self._turns: OrderedDict[Hashable, None] = OrderedDict()
+        self._turns = OrderedDict[Hashable, None]()
         self._lock = threading.Lock()
-        self._is_full, self._is_over = threading.Event(), False
-        self._looks: threading.Thread | None = None  # begun when it is needed first
-
-    def require_place(self, line: Hashable) -> None:
-        """Errors: BusyError, where as many calls of this line wait as may."""
-        with self._lock:
-            its = self._lines.get(line)
-            if its is not None and len(its.waiting) >= self._most_waiting:
-                raise BusyError
 
     async def run(
         self,
@@ -107,31 +99,40 @@ class Workers:
         call: Callable[[], T],
         *,
         at_once: int | None = None,
-        within_s: float | None = None,
+        within_s: float = inf,
     ) -> T:
         """The call's answer.
 
         `at_once`: threads that this line may hold, if fewer. `within_s`: seconds for which the call
-        may wait for its turn; one that has begun takes as long as it takes. None: no bound. Errors:
-        the call's; NoTurnError.
+        may wait for its turn; one that has begun takes as long as it takes. Errors: the call's;
+        BusyError.
         """
-        future, loop = self.submit(line, call, at_once), asyncio.get_running_loop()
-        bound = None if within_s is None else loop.call_later(within_s, self._leave, line, future)
+        future = self.submit(line, call, at_once)
+        answer, until = asyncio.wrap_future(future), time.monotonic() + within_s
         try:
-            return await asyncio.wrap_future(future)
+            while not answer.done():
+                left_s = until - time.monotonic()
+                await asyncio.wait([answer], timeout=min(SLOW_S, max(0, left_s)))
+                if left_s <= SLOW_S:
+                    until = inf
+                    self._leave(line, future)
+                self._begin()  # some of those that computed may wait by now
+            return answer.result()
         except asyncio.CancelledError:
+            answer.cancel()
             self._leave(line, future)
             raise
-        finally:
-            if bound is not None:
-                bound.cancel()
 
     def submit(
         self, line: Hashable, call: Callable[[], T], at_once: int | None = None
     ) -> Future[T]:
+        """Errors: BusyError, where as many calls of this line wait as may."""
         future: Future[T] = Future()
         with self._lock:
-            self._lines.setdefault(line, _Line(at_once or self._each)).waiting[future] = call
+            its = self._lines.setdefault(line, _Line(at_once or self._each))
+            if len(its.waiting) >= self._most_waiting:
+                raise BusyError
+            its.waiting[future] = call
             self._arrange(line)
         self._begin()
         return future
@@ -139,24 +140,6 @@ class Workers:
     def shutdown(self) -> None:
         """Take no more calls; those under way end by themselves."""
         self._pool.shutdown(wait=False)
-        self._is_over = True
-        self._is_full.set()
-
-    def _look_again(self) -> None:
-        """A call waits because as many compute as may: some of those may soon wait themselves."""
-        self._is_full.set()
-        if self._looks is None:
-            self._looks = threading.Thread(target=self._look, daemon=True)
-            self._looks.start()
-
-    def _look(self) -> None:
-        while True:
-            self._is_full.wait()
-            self._is_full.clear()
-            time.sleep(SLOW_S / 2)
-            if self._is_over:
-                return
-            self._begin()
 
     def _begin(self) -> None:
         """Begin each call that has its turn and a thread."""
@@ -188,13 +171,10 @@ class Workers:
             return name, future, call
 
     def _may_compute(self) -> bool:
-        """Whether one more call may; what has run for SLOW_S counts no more. If not, the lines are
-        looked at again.
-        """
+        """Whether one more call may; what has run for SLOW_S counts no more."""
         while len(self._at_work) >= self._most_at_work:
             oldest = next(iter(self._at_work))
             if time.monotonic() - self._at_work[oldest] < SLOW_S:
-                self._look_again()
                 return False
             del self._at_work[oldest]
         return True

@@ -31,11 +31,10 @@ from x402.schemas import PaymentPayload
 from api.kernel import idempotency
 from api.kernel.caller import AgentCaller
 from api.kernel.limits import Limits
-from api.kernel.one_sale import OneSale
 from api.kernel.operation import Refusal, Settle
 from api.kernel.outcome import Outcome
 from api.kernel.refusals import credit_counts
-from api.kernel.sale import MeteredRead
+from api.kernel.sale import MeteredRead, OneSale
 from api.kernel.scopes import SPEND_SCOPE
 from api.payments import exact, vault
 from api.payments.offer import CREDITS, EXACT, VAULT, Till, takes_usdc, unpaid

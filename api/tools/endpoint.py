@@ -43,6 +43,7 @@ from api.kernel.http import (
     Read,
     beside,
     body_of,
+    busy,
     credentials_of,
     enter,
     fields_of,
@@ -50,7 +51,6 @@ from api.kernel.http import (
     response_of,
 )
 from api.kernel.kept_answers import KeptAnswer, KeptAnswers, answered_again
-from api.kernel.not_now import busy
 from api.kernel.operation import Deps, Refusal
 from api.kernel.outcome import Outcome
 from api.kernel.over_rate import over_rate
@@ -179,7 +179,7 @@ class ToolEndpoint:
         return self._served(sent, exchange, self._of_protocol, place)
 
     def _is_anybodys(self, request: Request) -> bool:
-        credentials = credentials_of(request, self._deps)
+        credentials = credentials_of(request)
         return credentials.key is None and credentials.bearer is None
 
     def _kept(self, answers: KeptAnswers, place: AnswerPlace | None) -> KeptAnswer | None:

@@ -36,10 +36,7 @@ def key_signature(signature: str) -> str:
     or 1 (hardware wallets) or 64 bytes, whose highest bit of s is v (EIP-2098). Anything else is
     returned as it is, and whoever recovers the key refuses it.
     """
-    try:
-        raw = bytes_of(signature)
-    except ValueError:
-        return signature
+    raw = _raw(signature) or b""
     if len(raw) == COMPACT_BYTES:
         s = int.from_bytes(raw[32:], "big")
         v, s = divmod(s, _HIGHEST_BIT)
@@ -81,10 +78,7 @@ def recovered_address(digest: str, signature: str) -> str | None:
 
     Form: 65 bytes r, s, v; v 27 or 28; s in the lower half.
     """
-    try:
-        raw = bytes_of(signature)
-    except ValueError:
-        return None
+    raw = _raw(signature) or b""
     if len(raw) != SIGNATURE_BYTES or raw[64] not in (V_OFFSET, V_OFFSET + 1):
         return None
     r, s = int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:64], "big")
@@ -109,16 +103,17 @@ def verify_digest(
     recovered = recovered_address(digest, signature)
     if recovered is not None and recovered.lower() == signer_address.lower():
         return True
-    if _is_hex(signature) and signature.lower().endswith(ERC6492_MAGIC):
+    if _raw(signature) is None or not signature.startswith("0x"):
+        return False
+    if signature.lower().endswith(ERC6492_MAGIC):
         return reader.is_erc6492_signature(signer_address, digest, signature, at)
-    if not _is_hex(signature) or not reader.code_at(signer_address, at):
+    if not reader.code_at(signer_address, at):
         return False
     return reader.is_erc1271_signature(signer_address, digest, signature, at)
 
 
-def _is_hex(text: str) -> bool:
+def _raw(signature: str) -> bytes | None:
     try:
-        bytes_of(text)
+        return bytes_of(signature)
     except ValueError:
-        return False
-    return text.startswith("0x")
+        return None

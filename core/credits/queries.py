@@ -28,7 +28,7 @@ from sqlalchemy.orm import Session
 from core.credits.rules.buckets import SPEND_ORDER
 from core.credits.rules.free_reads import FreeReads
 from core.credits.tables import CreditEntry, CreditHead, FreeReadCount, FreeReadPool
-from core.db.day_figures import drop_days
+from core.db.bounded import drop_days
 from core.db.engine import WriteSession
 
 

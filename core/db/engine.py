@@ -13,7 +13,7 @@ Laws
 - A database that takes no writes or lends no connection is one error (core/db/outage.py), and errors of
   the driver leave a block of a session as SQLAlchemy's.
 - One transition is one transaction, committed at the edge: by `Database.write`, or by the owner of
-  a `write_session`.
+  what is `pinned`.
 """
 
 import time
@@ -217,10 +217,6 @@ class Database:
         pool = self.engine.pool
         assert isinstance(pool, QueuePool)
         return pool.checkedout()
-
-    def write_session(self) -> WriteSession:
-        """A session whose owner commits, rolls back and closes."""
-        return self._write()
 
     def close(self) -> None:
         """Close the pooled connections."""

@@ -166,7 +166,7 @@ class Leadership:
         try:
             if self._locked(connection):
                 # those of an earlier epoch
-                locks.end_holders_of_own(connection, _fence(self.name), 0)
+                locks.end_holders_of_own(connection, fence_name(self.name), 0)
                 self._begin(connection, raise_epoch(connection, self.name, self.holder, now))
         finally:
             if self._connection is None:
@@ -223,11 +223,11 @@ class Leadership:
 
     def fence_alone(self, session: Session) -> None:
         """As `fence_beside`; fenced transactions under way are waited for, and others wait for the
-        end of this one.
+        end of this one: short work beside the loop, by the mark of the fence, so that beats go on.
 
         Errors: LeadershipLostError, OperationalError when a lock is not had in time.
         """
-        keep_out_writes(session, self.name)
+        locks.own(fence_name(self.name)).wait(session)
         self.fence_beside(session)
 
     def release(self) -> None:
@@ -245,7 +245,7 @@ class Leadership:
 
     def _locked(self, connection: Connection) -> bool:
         """The session's lock, which goes with the connection, is taken at once or not at all."""
-        lock = locks.own(_leadership(self.name))
+        lock = locks.own(f"leader:{self.name}")
         if lock.try_hold(connection):
             return True
         return end_silent_holder(connection, self.name, SILENT_S) and lock.try_hold(connection)
@@ -313,14 +313,10 @@ def end_silent_holder(db: Executor, name: str, silent_s: float) -> bool:
     beat yet and is left alone.
     """
     since = func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, silent_s)
-    if (
-        db.execute(
-            select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.beat_at > since)
-        ).first()
-        is not None
-    ):
+    beats = select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.beat_at > since)
+    if db.execute(beats).first() is not None:
         return False
-    return locks.end_holders_of_own(db, _leadership(name), silent_s)
+    return locks.end_holders_of_own(db, f"leader:{name}", silent_s)
 
 
 def raise_epoch(db: Executor, name: str, holder: str, now: datetime) -> int:
@@ -356,21 +352,10 @@ def write_beat(db: Executor, name: str, epoch: int, status: Mapping[str, Any]) -
 
 def require_epoch(db: Executor, name: str, epoch: int) -> None:
     """Fence this transaction: the epoch cannot rise before it ends. Errors: LeadershipLostError."""
-    locks.own(_fence(name)).wait_shared(db)
+    locks.own(fence_name(name)).wait_shared(db)
     led = select(LeaderRow.epoch).where(LeaderRow.name == name, LeaderRow.epoch == epoch)
     if db.execute(led.with_for_update(read=True, key_share=True)).first() is None:
         raise LeadershipLostError(name, epoch)
-
-
-def keep_out_writes(db: Executor, name: str) -> None:
-    """Wait for the fenced transactions under way and keep new ones out until this one ends: for
-    short work beside a leader.
-
-    By the mark of the fence, not by the leader's row: its beats go on. A new leader ends this work
-    like a fenced transaction.
-    Errors: OperationalError when it takes longer than a lock is waited for.
-    """
-    locks.own(_fence(name)).wait(db)
 
 
 def leader_row(session: Session, name: str) -> LeaderRow | None:
@@ -378,9 +363,6 @@ def leader_row(session: Session, name: str) -> LeaderRow | None:
     return session.get(LeaderRow, name, populate_existing=True)
 
 
-def _leadership(name: str) -> str:
-    return f"leader:{name}"
-
-
-def _fence(name: str) -> str:
+def fence_name(name: str) -> str:
+    """Of the lock that every fenced transaction holds."""
     return f"fence:{name}"

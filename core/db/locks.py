@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cache
 
 from sqlalchemy import (
     BigInteger,
@@ -25,7 +25,6 @@ from sqlalchemy import (
     Connection,
     Function,
     Integer,
-    Select,
     func,
     literal,
     select,
@@ -78,11 +77,7 @@ class AdvisoryLock:
 
     def wait_shared(self, db: Executor) -> None:
         """As `wait`, beside others that take it shared."""
-        db.execute(self._shared).one()
-
-    @cached_property
-    def _shared(self) -> Select[object]:
-        return select(func.pg_advisory_xact_lock_shared(*self.number))
+        _run(db, func.pg_advisory_xact_lock_shared(*self.number))
 
     def try_take(self, db: Executor) -> bool:
         """Take it until the transaction ends, or answer False at once."""

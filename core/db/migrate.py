@@ -22,7 +22,6 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import Connection, create_engine, make_url, pool
@@ -72,11 +71,6 @@ def current(url: str) -> str | None:
     return " and ".join(_with_connection(url, recorded)) or None
 
 
-def head() -> str | None:
-    """The newest revision that this version of the code knows."""
-    return ScriptDirectory(str(MIGRATIONS)).get_current_head()
-
-
 def differences(url: str) -> list[str]:
     """Where the tables of the contexts and the migrated database differ; empty = they agree."""
     return _with_connection(url, _differences)
@@ -88,7 +82,7 @@ def draft(url: str, words: str) -> None:
     _with_connection(
         url,
         lambda connection: command.revision(
-            _config(connection), words, autogenerate=True, rev_id=_next_revision()
+            _config(connection), words, autogenerate=True, rev_id=f"{int(newest()) + 1:04d}"
         ),
     )
 
@@ -99,10 +93,6 @@ def _differences(connection: Connection) -> list[str]:
         connection, opts={"compare_type": True, "compare_server_default": True}
     )
     return [repr(difference) for difference in compare_metadata(context, Base.metadata)]
-
-
-def _next_revision() -> str:
-    return f"{int(newest()) + 1:04d}"
 
 
 def _config(connection: Connection) -> Config:
@@ -137,7 +127,7 @@ def main(arguments: list[str]) -> int:
     except OperationalError:
         sys.stderr.write("The database does not answer; check the URL's host, port and password.\n")
     except CommandError as error:  # a revision that this code does not know, one that is behind
-        sys.stderr.write(f"{str(error).rstrip('.')}. This code knows up to {head()}.\n")
+        sys.stderr.write(f"{str(error).rstrip('.')}. This code knows up to {newest()}.\n")
     except ProgrammingError as error:
         if not isinstance(error.orig, InsufficientPrivilege):
             raise

@@ -105,18 +105,12 @@ def said_by(url: str) -> DatabaseSays:
     engine = create_engine(url, poolclass=pool.NullPool, connect_args=bounds)
     try:
         with engine.connect() as connection:
-            found = _allowed(connection)
-            now = connection.execute(_NOW).scalar_one()
-            return DatabaseSays(found, float(now))
+            now = float(connection.execute(_NOW).scalar_one())
+            try:
+                return DatabaseSays(recorded(connection), now)
+            except ProgrammingError as error:
+                if isinstance(error.orig, InsufficientPrivilege):
+                    return DatabaseSays(None, now)
+                raise
     finally:
         engine.dispose()
-
-
-def _allowed(connection: Connection) -> list[str] | None:
-    try:
-        return recorded(connection)
-    except ProgrammingError as error:
-        if not isinstance(error.orig, InsufficientPrivilege):
-            raise
-        connection.rollback()
-        return None

@@ -26,7 +26,7 @@ from sqlalchemy.orm import Session
 
 from core.db import locks
 from core.db.arrays import table_of
-from core.db.day_figures import drop_days
+from core.db.bounded import drop_days
 from core.db.engine import WriteSession
 from core.earn.rules.feed import FeedKind
 from core.earn.rules.payout import CapKind, Item, PayoutPart

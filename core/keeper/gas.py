@@ -21,7 +21,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.credits.rules.free_reads import UNKNOWN_ADDRESS
-from core.db.day_figures import drop_days
+from core.db.bounded import drop_days
 from core.db.engine import WriteSession
 from core.keeper.tables import GasDay
 

@@ -21,7 +21,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.db import locks
-from core.db.counting import count_up_to
+from core.db.bounded import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.listings import queries as listings

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
 from core.db import locks
-from core.db.counting import count_up_to
+from core.db.bounded import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
 from core.tasks.rules import (

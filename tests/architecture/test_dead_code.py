@@ -34,8 +34,8 @@ OF_TESTS = {
     "propose_keeper", "cancel_keeper_proposal", "list_adapter", "execute_batch",
     # the executable models that the contract and the replay are held against
     "after_call", "replayed_worth_usdc_e6",
-    # credits without work, their balance, and a session that a test ends itself
-    "earn", "trial_balance", "write_session",
+    # credits without work, and their balance
+    "earn", "trial_balance",
     # recorded answers of exchanges
     "RecordingTransport", "ReplayTransport",
 }  # fmt: skip

@@ -405,7 +405,7 @@ def test_advisory_locks_are_numbered_and_taken_in_core_db_locks_alone() -> None:
     assert {line.split(":")[0] for line in found} == {"core/db/locks.py"}
 
 
-OPENS = ("write", "write_session", "pinned", "statements")  # of Database: what is no read session
+OPENS = ("write", "pinned", "statements")  # of Database: what is no read session
 KERNEL_OPENS = {
     "api/main.py",
     "api/kernel/credentials.py",

@@ -32,8 +32,7 @@ from api.catalogue import catalogue
 from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
 from api.kernel.metrics import ApiMetrics
-from api.kernel.operation import Access, Deps
-from api.kernel.parts import Parts
+from api.kernel.operation import Access, Deps, Parts
 from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.chain.abi import address_word

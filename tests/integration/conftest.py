@@ -115,7 +115,7 @@ def write(database: Database) -> Iterator[WriteSession]:
     """A write session that the test commits itself when it needs to; otherwise it is rolled
     back.
     """
-    with database.write_session() as session:
+    with WriteSession(database.engine, expire_on_commit=False) as session:
         yield session
 
 

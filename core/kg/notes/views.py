@@ -17,7 +17,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from core.db.arrays import parts_of
-from core.db.counting import count_up_to
+from core.db.bounded import count_up_to
 from core.kg.claims import SHOWN
 from core.kg.notes.tables import KgLink
 from core.kg.rules.claims import ClaimKind, ClaimState, backer_named

@@ -2,11 +2,12 @@
 nothing.
 """
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +55,32 @@ def until(is_so: Callable[[], bool], seconds: float = WAIT_S) -> None:
         time.sleep(0.01)
 
 
+@contextmanager
+def held(*lines: tuple[Workers, str]) -> Iterator[None]:
+    """Calls of these lines are served all the while."""
+    gate, begun = threading.Event(), threading.Semaphore(0)
+
+    def wait() -> None:
+        begun.release()
+        gate.wait(WAIT_S)
+
+    with ThreadPoolExecutor(len(lines)) as pool:
+        calls = [pool.submit(asyncio.run, workers.run(line, wait)) for workers, line in lines]
+        assert all(begun.acquire(timeout=WAIT_S) for _ in calls)
+        try:
+            yield
+        finally:
+            gate.set()
+        for one in calls:
+            one.result(WAIT_S)
+
+
+def every_thread_held(deps: Deps) -> AbstractContextManager[None]:
+    """By calls of many addresses."""
+    calls = [(deps.workers.calls, f"192.0.2.{n}") for n in range(CALLS)]
+    return held(*calls, *((deps.workers.large, f"192.0.2.{n}") for n in range(LARGE)))
+
+
 def test_registrations_of_one_address__hold_one_thread_however_many_wait(
     limited: Limit, deps: Deps, database: Database, crowd: ThreadPoolExecutor
 ) -> None:
@@ -79,23 +106,12 @@ def test_registrations_of_one_address__hold_one_thread_however_many_wait(
 def test_calls_of_one_address__never_hold_every_thread(
     limited: Limit, deps: Deps, crowd: ThreadPoolExecutor
 ) -> None:
-    gate, begun = threading.Event(), threading.Semaphore(0)
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
-
-    def wait() -> None:
-        begun.release()
-        gate.wait(WAIT_S)
-
-    held = [deps.workers.calls.submit("198.51.100.1", wait) for _ in range(CALLS)]
-    assert all(begun.acquire(timeout=WAIT_S) for _ in range(CALLS_OF_ONE))
-    assert not begun.acquire(timeout=0.2)
-    try:
+    with held(*[(deps.workers.calls, "198.51.100.1")] * CALLS_OF_ONE):
+        one_more = crowd.submit(crowded.get, "/prices")
         assert crowd.submit(other.get, "/prices").result(WAIT_S).status_code == 200
-    finally:
-        gate.set()
-    for one in held:
-        one.result(WAIT_S)
-    assert crowded.get("/prices").status_code == 200
+        assert not one_more.done()
+    assert one_more.result(WAIT_S).status_code == 200
 
 
 def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
@@ -104,13 +120,11 @@ def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
     """Each waits with its body, also when its caller has left: without an end, one address fills
     the memory.
     """
-    gate = threading.Event()
     crowded, other = limited(peer="198.51.100.1"), limited(peer="198.51.100.2")
-    held = [
-        deps.workers.calls.submit("198.51.100.1", lambda: gate.wait(WAIT_S))
-        for _ in range(CALLS_OF_ONE + MOST_WAITING)
-    ]
-    try:
+    with held(*[(deps.workers.calls, "198.51.100.1")] * CALLS_OF_ONE):
+        waiting = [
+            deps.workers.calls.submit("198.51.100.1", lambda: None) for _ in range(MOST_WAITING)
+        ]
         refused = [
             crowd.submit(crowded.get, "/prices").result(5),
             crowd.submit(crowded.post, "/mcp", json={}).result(5),
@@ -120,31 +134,9 @@ def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
         assert refused[0].headers["Retry-After"]
         assert "as may wait are waiting" in refused[1].json()["error"]["message"]
         assert crowd.submit(other.get, "/prices").result(5).status_code == 200
-    finally:
-        gate.set()
-    for one in held:
+    for one in waiting:
         one.result(WAIT_S)
     assert crowded.get("/prices").status_code == 200
-
-
-@contextmanager
-def every_thread_held(deps: Deps) -> Iterator[None]:
-    """By calls of many addresses."""
-    gate, begun = threading.Event(), threading.Semaphore(0)
-
-    def wait() -> None:
-        begun.release()
-        gate.wait(WAIT_S)
-
-    held = [deps.workers.calls.submit(f"192.0.2.{n}", wait) for n in range(CALLS)]
-    held += [deps.workers.large.submit(f"192.0.2.{n}", wait) for n in range(LARGE)]
-    assert all(begun.acquire(timeout=WAIT_S) for _ in held)
-    try:
-        yield
-    finally:
-        gate.set()
-    for one in held:
-        one.result(WAIT_S)
 
 
 @pytest.mark.slow

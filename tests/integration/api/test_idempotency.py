@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
 from api.kernel.idempotency import IdempotencySlot, held
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, connect
 from tests.integration.api.probe import PATH, Gate, writes
 
@@ -180,7 +180,7 @@ SLOT = IdempotencySlot("agent:1.0:tests", "key", b"h" * 32)
 
 
 def test_a_block_whose_statement_fails__lets_go_of_the_key(database: Database) -> None:
-    with database.write_session() as session:
+    with WriteSession(database.engine, expire_on_commit=False) as session:
         with pytest.raises(ProgrammingError), held(session, SLOT):
             session.execute(text("select nothing_of_that_name"))
         with held(session, SLOT) as kept:

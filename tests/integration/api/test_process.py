@@ -38,7 +38,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def caller_of(deps: Deps, key: str) -> object:
-    return prove_key(key, deps, deps.clock())[0]
+    return prove_key(key, deps, deps.clock(), opens_stream=False)[0]
 
 
 def test_the_operators_key__is_the_one_that_is_set_now(deps: Deps, settings: Settings) -> None:

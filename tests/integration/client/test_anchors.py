@@ -18,6 +18,7 @@ from core.chain.blocks import RawLog
 from core.chain.nodes import Nodes
 from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
+from core.db.engine import WriteSession
 from core.mandate.record import opening
 from core.mandate.tables import Mandate
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
@@ -82,7 +83,7 @@ def test_record__of_an_indexer_that_is_behind__has_no_anchors_of_later_blocks(
         line["block_number"]
         for line in (one["anchor"] for one in map(json.loads, anchored.lines) if "anchor" in one)
     )
-    with database.write_session() as session:
+    with WriteSession(database.engine, expire_on_commit=False) as session:
         at = update(ChainCursor).where(ChainCursor.name == TIP)
         session.execute(at.values(number=second - 1))
         mandate = session.get(Mandate, anchored.mandate.id)

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from core.alerts.tables import OwnerAlert
+from core.db.engine import WriteSession
 from core.mandate import owed_notes
 from core.mandate.chain import calldata
 from core.mandate.tables import MandateEvent, OwedNote
@@ -87,7 +88,7 @@ def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
     factory_call(follower, calldata.propose_keeper(OWNER.address))
     follower.tip.round()
     follower.write_slice()
-    session = follower.database.write_session()
+    session = WriteSession(follower.database.engine, expire_on_commit=False)
     owed = owed_notes.next_owed(session, CHAIN_ID, 2)
     assert owed is not None
     owed_notes.paid(session, owed)

@@ -10,6 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from core.db import leadership as leader
+from core.db import locks
+from core.db.engine import WriteSession
 from core.db.leadership import Leadership
 from core.health import views as health
 from core.watchdog import Watchdog
@@ -198,13 +200,13 @@ def test_work_beside_a_leader__waits_for_its_transaction_and_it_for_ours(
     leadership: Leadership = follower.leadership
     with follower.database.write() as session:
         leadership.fence(session)
-        with follower.database.write_session() as other:
+        with WriteSession(follower.database.engine, expire_on_commit=False) as other:
             other.execute(text("set local lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
-                leader.keep_out_writes(other, health.INDEXER)
+                locks.own(leader.fence_name(health.INDEXER)).wait(other)
     with follower.database.write() as session:
-        leader.keep_out_writes(session, health.INDEXER)
-        with follower.database.write_session() as other:
+        locks.own(leader.fence_name(health.INDEXER)).wait(session)
+        with WriteSession(follower.database.engine, expire_on_commit=False) as other:
             other.execute(text("set local lock_timeout = '50ms'"))
             with pytest.raises(Exception, match="lock timeout"):
                 leadership.fence(other)
@@ -214,7 +216,7 @@ def test_work_beside_a_leader__does_not_hold_up_its_heartbeat(follower: Follower
     """A spare ends a leader that was silent for two seconds."""
     leadership: Leadership = follower.leadership
     with follower.database.write() as session:
-        leader.keep_out_writes(session, health.INDEXER)
+        locks.own(leader.fence_name(health.INDEXER)).wait(session)
         begun = time.monotonic()
         leadership.beat({"state": "following"})
         assert time.monotonic() - begun < 1

@@ -13,11 +13,10 @@ from api.areas.fund.schemas import (
 )
 from api.areas.fund.service.shown import no_signal, shown_paper, shown_signal, vault_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
-from api.kernel.one_sale import OneSale
 from api.kernel.operation import Answer, Call, Lines, ReadCall, Refusal
 from api.kernel.pagination import page_of
 from api.kernel.refusals import url_of
-from api.kernel.sale import MeteredRead, SentPayment
+from api.kernel.sale import MeteredRead, OneSale, SentPayment
 from api.payments.offer import payment_required, takes_usdc
 from api.shared.ledger_download import LEDGER_ROWS, LedgerDownload
 from core.db.engine import WriteSession

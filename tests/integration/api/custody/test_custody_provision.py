@@ -17,7 +17,7 @@ from core.custody.keys import (
 )
 from core.custody.seals import tell_at_start
 from core.custody.tables import CustodialWallet
-from core.database_settings import DRIVER
+from core.environment import DRIVER
 from core.settings import Settings
 from tests.integration.api.custody.conftest import (
     NEW,

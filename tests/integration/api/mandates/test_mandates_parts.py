@@ -13,8 +13,7 @@ from api.areas.mandates.schemas.commands import WeekQuery
 from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import KeptSteps, PlaceOfSteps, StepsPage, steps_of
 from api.areas.mandates.service.views import vault_of
-from api.kernel.operation import Call
-from api.kernel.parts import Parts
+from api.kernel.operation import Call, Parts
 from core.db.engine import WriteSession
 from core.mandate import rows as mandate_rows
 from core.mandate.kept_days import KeptDays, KeptWeeks

@@ -43,7 +43,7 @@ STEPS = st.builds(
 
 @contextmanager
 def undone(database: Database) -> Iterator[WriteSession]:
-    with database.write_session() as session:
+    with WriteSession(database.engine, expire_on_commit=False) as session:
         yield session
         session.rollback()
 

@@ -48,7 +48,7 @@ def test_a_leader_and_a_fence__take_our_own_locks(database: Database, database_u
     assert leads.try_take(datetime.now(UTC))
     with database.write() as session:
         assert not locks.own("leader:keeper").try_hold(session)
-        leader.keep_out_writes(session, "keeper")
+        locks.own(leader.fence_name("keeper")).wait(session)
         assert held(session) == [(ONE_BIGINT, FENCE_KEEPER)]
     leads.release()
 

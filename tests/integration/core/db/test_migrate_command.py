@@ -5,7 +5,7 @@ a URL without a traceback.
 import pytest
 from sqlalchemy import text
 
-from core.db import migrate
+from core.db import migrate, revisions
 from core.db.engine import Database
 
 
@@ -38,7 +38,7 @@ def test_the_url__comes_from_the_environment_and_stands_in_no_argument(
     monkeypatch.setenv("DATABASE_URL", database_url)
     assert migrate.main(["upgrade"]) == 0
     assert migrate.main(["current"]) == 0
-    assert capsys.readouterr().out == f"{migrate.head()}\n"
+    assert capsys.readouterr().out == f"{revisions.newest()}\n"
     monkeypatch.delenv("DATABASE_URL")
     assert migrate.main(["current"]) == 1
     assert capsys.readouterr().err == (
@@ -50,11 +50,11 @@ def test_the_url__comes_from_the_environment_and_stands_in_no_argument(
 def test_help_of_a_command__is_help_and_changes_nothing(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = migrate.head()
+    before = revisions.newest()
     assert migrate.main([command, "--help"]) == 0
     assert "mandate-wallet migrate upgrade " in capsys.readouterr().out
     assert migrate.main([command, "--no-such-option"]) == 2
-    assert migrate.head() == before
+    assert revisions.newest() == before
 
 
 def test_a_revision_that_this_code_does_not_know__is_a_sentence(
@@ -64,7 +64,7 @@ def test_a_revision_that_this_code_does_not_know__is_a_sentence(
         session.execute(text("update alembic_version set version_num = '9999'"))
     assert migrate.main(["upgrade", database_url]) == 1
     assert capsys.readouterr().err == (
-        f"Can't locate revision identified by '9999'. This code knows up to {migrate.head()}.\n"
+        f"Can't locate revision identified by '9999'. This code knows up to {revisions.newest()}.\n"
     )
 
 

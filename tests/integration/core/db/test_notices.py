@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from core.db.engine import Database
+from core.db.engine import Database, WriteSession
 from core.db.notices import CHANNEL, EVERYTHING
 from core.mandate.ledger import topics
 from core.mandate.ledger import writer as mandate_ledger
@@ -70,7 +70,7 @@ def test_what_is_rolled_back_or_stood_already__is_no_notice(
     database: Database, listening: Listening
 ) -> None:
     (mandate_id,) = made(database)
-    session = database.write_session()
+    session = WriteSession(database.engine, expire_on_commit=False)
     mandate_ledger.append(session, mandate_id, note(1), NOW)
     session.rollback()
     session.commit()

@@ -31,7 +31,7 @@ EXAMPLES = max(100, settings().max_examples // 4)
 
 @contextmanager
 def undone(database: Database) -> Iterator[WriteSession]:
-    with database.write_session() as session:
+    with WriteSession(database.engine, expire_on_commit=False) as session:
         yield session
         session.rollback()
 

@@ -52,7 +52,7 @@ def test_an_empty_body__is_an_empty_object() -> None:
         (b'{"a": {"b\\u0000c": 1}}', f"a.bc: leave out U+0000; {UNSTORABLE}"),
         (b'{"\\u0000": 1}', f"body: leave out U+0000; {UNSTORABLE}"),
         (
-            b'{"a":' + b"[" * 40 + b"]" * 40 + b"}",
+            b'{"a":' + b"[" * 33 + b"]" * 33 + b"}",
             "The body is nested too deep; stay within 32 levels.",
         ),
         (
@@ -84,6 +84,12 @@ def test_an_ambiguous_body__is_refused_with_what_to_do(raw: bytes, says: str) ->
     with pytest.raises(Refusal) as refused:
         parse_object(raw)
     assert refused.value.detail == says
+
+
+@each("inner", [b"", b"1", b'"x"', b"{}"])
+def test_a_body__may_be_nested_as_deep_as_32_levels(inner: bytes) -> None:
+    levels = 31 if inner == b"{}" else 32
+    assert parse_object(b'{"a":' + b"[" * levels + inner + b"]" * levels + b"}")
 
 
 BYTES = 256 * 1024

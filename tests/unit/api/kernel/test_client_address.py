@@ -1,6 +1,6 @@
 """Whom a call counts for."""
 
-from api.kernel.client_address import client_address
+from api.kernel.credentials import client_address
 from tests.each import each
 
 

@@ -53,3 +53,7 @@ def test_the_fields_of_the_specification__pass() -> None:
 
 def test_a_value_that_looks_like_a_secret__passes() -> None:
     refuse_secrets({"why": "the api_key was lost"})
+
+
+def test_names_that_make_a_word_together__pass() -> None:
+    refuse_secrets({"why": {"api": 1, "key": 2, "pass": 3, "word": 4}})

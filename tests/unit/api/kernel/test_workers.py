@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from math import inf
 
 import pytest
 
@@ -132,14 +133,12 @@ def test_a_line__that_is_empty__is_forgotten(make: Callable[[int, int], Workers]
 def test_a_line__takes_no_more_calls_than_may_wait(make: Callable[[int, int], Workers]) -> None:
     workers, gate = make(1, 1), threading.Event()
     held = workers.submit("a", lambda: gate.wait(WAIT_S))
-    for _ in range(MOST_WAITING):
-        workers.require_place("a")
-        workers.submit("a", lambda: True)
+    waiting = [workers.submit("a", lambda: True) for _ in range(MOST_WAITING)]
     with pytest.raises(BusyError):
-        workers.require_place("a")
-    workers.require_place("b")
+        workers.submit("a", lambda: True)
+    other = workers.submit("b", lambda: True)
     gate.set()
-    assert held.result(WAIT_S)
+    assert all(one.result(WAIT_S) for one in (held, *waiting, other))
 
 
 def test_a_call__whose_turn_did_not_come__leaves_its_place(
@@ -153,15 +152,14 @@ def test_a_call__whose_turn_did_not_come__leaves_its_place(
         return await asyncio.gather(*calls, return_exceptions=True)
 
     assert {type(one) for one in asyncio.run(crowd())} == {NoTurnError}
-    workers.require_place("b")
     assert list(workers._lines) == ["a"]
     gate.set()
     assert held.result(WAIT_S)
 
 
-@pytest.mark.parametrize("within_s", [None, WAIT_S])
+@pytest.mark.parametrize("within_s", [inf, WAIT_S])
 def test_a_call__that_is_cancelled__leaves_its_place_at_once(
-    make: Callable[[int, int], Workers], within_s: float | None
+    make: Callable[[int, int], Workers], within_s: float
 ) -> None:
     workers, gate, begun = make(1, 1), threading.Event(), list[int]()
     held = workers.submit("a", lambda: gate.wait(WAIT_S))
@@ -173,11 +171,10 @@ def test_a_call__that_is_cancelled__leaves_its_place_at_once(
         ]
         await asyncio.sleep(0)
         with pytest.raises(BusyError):
-            workers.require_place("b")
+            workers.submit("b", lambda: None)
         for one in calls:
             one.cancel()
         await asyncio.wait(calls)
-        workers.require_place("b")
         assert list(workers._lines) == ["a"]
 
     asyncio.run(leave())
@@ -239,7 +236,7 @@ def test_calls__that_come_and_leave_in_any_order__are_each_served_or_told(
         work = workers.run(
             draw.randrange(6),
             lambda: call(number, lasts_s),
-            within_s=draw.choice((None, 0.0, 0.01, 0.05)),
+            within_s=draw.choice((inf, 0.0, 0.01, 0.05)),
         )
         lasts_s, leaves_s = draw.uniform(0, 0.004), draw.choice((0.0, 0.02, WAIT_S))
         try:

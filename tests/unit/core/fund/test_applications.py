@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.fund.rules.applications import (
@@ -25,8 +26,8 @@ from core.fund.rules.applications import (
     require_undecided,
 )
 from core.fund.rules.frozen import FundKind
-from core.fund_settings import FundSettings
 from core.money import UsdcE6, usdc_text
+from core.settings import CreditBonds
 from tests.each import each
 from tests.unit.core.fund.made import AT, USD
 
@@ -145,13 +146,10 @@ def test_a_bond_that_was_given_back__is_never_due_again() -> None:
 
 
 def test_bonds_in_credits__are_written_by_account() -> None:
-    assert FundSettings(fund_credit_bonds="17:5000, 21:2500").fund_credit_bonds == {
-        17: 5_000,
-        21: 2_500,
-    }
+    assert TypeAdapter(CreditBonds).validate_python("17:5000, 21:2500") == {17: 5_000, 21: 2_500}
 
 
 @each("text", ["17", "17:0", "0:5", "17:-1", "17:5,17:6", "17:1e3", "a:b"])
 def test_bonds_in_credits_of_another_form__are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="id:credits"):
-        FundSettings(fund_credit_bonds=text)
+        TypeAdapter(CreditBonds).validate_python(text)
