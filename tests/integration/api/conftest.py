@@ -245,6 +245,12 @@ def connect(
     return dict(answer.json())
 
 
+@pytest.fixture
+def agent(client: TestClient) -> dict[str, Any]:
+    """An agent, with its secrets."""
+    return connect(client)
+
+
 def set_apart(database: Database, *agents: dict[str, Any]) -> None:
     """Let each of the connected agents have registered at a network address of its own."""
     with database.write() as session:

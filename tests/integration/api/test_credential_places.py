@@ -5,14 +5,9 @@ end in a slash.
 import pytest
 
 from tests.each import each
-from tests.integration.api.conftest import KEY, TestClient, connect
+from tests.integration.api.conftest import KEY, TestClient
 
 ME = "/agent/status"
-
-
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, str]:
-    return connect(client)
 
 
 @each(

@@ -31,11 +31,6 @@ SHA256 = hashlib.sha256(rfc8785.dumps(RECORD)).hexdigest()
 
 
 @pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
-
-
-@pytest.fixture
 def linked(client: TestClient, agent: dict[str, Any], wallet: LocalAccount) -> dict[str, Any]:
     """The agent, with its wallet linked."""
     assert link(client, agent["bearer_token"], wallet).status_code == 200

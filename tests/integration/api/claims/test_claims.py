@@ -11,7 +11,6 @@ from core.kg.notes.views import facts_of
 from core.kg.rules.claims import ClaimKind, ClaimState
 from core.kg.tables import KgClaim
 from tests.integration.api.conftest import KEY, Clock, Limit, connect
-from tests.integration.core.earn.people import fund
 
 SOURCE = "https://blog.example/post"
 
@@ -79,14 +78,6 @@ def test_a_claim_without_a_source__names_the_field(
     refused = client.post("/kg/claim", json={"base": "LINK", "claim": "x"}, headers=agent)
     assert refused.status_code == 400
     assert "source_url" in refused.json()["detail"]
-
-
-def test_the_same_words__are_claimed_once(client: TestClient, agent: dict[str, str]) -> None:
-    first = claim(client, agent).json()
-    again = claim(client, agent, "IT has  a dog.")
-    assert (again.status_code, again.json()["service"]["reason"]) == (409, "same_claim")
-    assert f"claim {first['claim_id']} says the same" in again.json()["detail"]
-    assert claim(client, agent, base="BTC").status_code == 201
 
 
 def test_a_person__makes_so_many_a_day_and_more_the_next(limited: Limit, clock: Clock) -> None:
@@ -202,22 +193,6 @@ def test_a_note__gets_one_unverified_claim_of_a_person_and_twenty_verified_ones(
     assert numbers == sorted(numbers, reverse=True)
     with database.read() as session:
         assert facts_of(session, "BTC", clock.now).claims == ()
-
-
-def test_a_note__gets_one_unverified_claim_of_those_who_count_as_one_person(
-    client: TestClient, limited: Limit, database: Database, clock: Clock
-) -> None:
-    """Three of one network address, whose third shares a wallet with a fourth elsewhere."""
-    ring = [connect(client) for _ in range(3)]
-    fourth, stranger = connect(limited("203.0.113.10")), connect(limited("203.0.113.11"))
-    with database.write() as session:
-        for number, who in enumerate((ring[2], fourth), 1):
-            fund(session, who["user_id"], "0x" + "ab" * 20, number)
-    for n, who in enumerate((*ring, fourth, stranger)):
-        assert claim(client, {KEY: str(who["api_key"])}, f"Claim {n}.").status_code == 201
-    with database.read() as session:
-        found = facts_of(session, "LINK", clock.now).claims
-    assert [one.text for one in found] == ["Claim 4.", "Claim 3."]
 
 
 def test_a_group_without_standing__has_so_many_claims_waiting(

@@ -4,19 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from eth_account import Account
-from sqlalchemy import inspect, text, update
+from sqlalchemy import inspect, text
 from structlog.testing import capture_logs
 
 from core.custody import queries as custody
 from core.custody.keys import (
-    BrokenSealError,
     CustodySigner,
     KeyRing,
     UnknownKeyVersionError,
     version_of,
 )
 from core.custody.seals import tell_at_start
-from core.custody.tables import CustodialWallet
 from core.environment import DRIVER
 from core.settings import Settings
 from tests.integration.api.custody.conftest import (
@@ -30,13 +28,6 @@ from tests.integration.api.custody.conftest import (
 )
 
 DIGEST = "0x" + "11" * 32
-
-
-def test_provision__again__is_the_same_wallet(bare: Stage) -> None:
-    first, again = bare.post(PROVISION), bare.post(PROVISION)
-    assert (first.status_code, again.status_code) == (200, 200)
-    assert first.json() == {"address": first.json()["address"], "chain_id": 84532, "created": True}
-    assert again.json() == first.json() | {"created": False}
 
 
 def test_provision__eight_at_once__make_one_wallet(bare: Stage) -> None:
@@ -130,17 +121,6 @@ def test_reseal__without_the_old_key__changes_nothing(bare: Stage) -> None:
     with pytest.raises(UnknownKeyVersionError), bare.database.write() as session:
         custody.reseal(session, signer.version, signer.resealed)
     assert bare.sealed(address) == sealed
-
-
-def test_a_ciphertext_in_another_row__does_not_open(bare: Stage) -> None:
-    mine, other = (
-        bare.sealed(bare.provisioned(0, one)) for one in (bare.agent, bare.new_agent(None))
-    )
-    with bare.database.write() as session:
-        moved = update(CustodialWallet).where(CustodialWallet.account_id == mine.account_id)
-        session.execute(moved.values(ciphertext=other.ciphertext))
-    with pytest.raises(BrokenSealError, match=mine.address):
-        KeyRing([NEW]).open(bare.sealed(mine.address))
 
 
 def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(bare: Stage) -> None:

@@ -2,7 +2,6 @@
 more.
 """
 
-import json
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -70,16 +69,6 @@ def test_less_than_one_usdc__is_refused_by_its_field(stage: Stage, amount: str) 
     assert (stage.requests(), stage.ask("1.000000").status_code) == ((0, 0), 202)
 
 
-def test_all_of_less_than_one_usdc__is_refused_with_what_there_is(bare: Stage) -> None:
-    bare.provisioned(USDC - 1)
-    answer = bare.ask(None)
-    assert (reason(answer), answer.json()["service"]["remaining"]) == (
-        (409, "insufficient_idle"),
-        "0.999999",
-    )
-    assert "at least 1.000000" in answer.json()["detail"]
-
-
 # The queue
 
 
@@ -98,17 +87,6 @@ def test_the_owners_last_place__and_one_more(stage: Stage) -> None:
     ]
     assert "retry_at" in answer.json()["service"]
     assert stage.requests() == (2, 2)
-
-
-def test_what_is_confirmed__makes_room(stage: Stage) -> None:
-    stage.serve(NEW, limits=limits(custody_queue_per_owner=1))
-    assert [stage.ask().status_code for _ in range(2)] == [202, 429]
-    keeper = stage.keeper()
-    keeper.run()
-    stage.keepers.make_safe()
-    for _ in range(3):
-        keeper.run()
-    assert stage.ask().status_code == 202
 
 
 def test_a_full_queue__is_the_services_to_empty(stage: Stage) -> None:
@@ -144,26 +122,6 @@ def helped(answer: httpx.Response) -> bool:
         "/agent/wallet/transfers",
         "/auth/wallet/status",
     ]
-
-
-@BUDGETS
-def test_the_days_gas_is_kept_by_others__comes_back_within_a_minute(
-    stage: Stage, budget: str, status: int, whose: str
-) -> None:
-    """It was called used up until midnight, and free again two seconds later."""
-    stage.serve(NEW, limits=limits(**{budget: one_transfers_gas(stage)}))
-    assert stage.ask().status_code == 202
-    answer = stage.ask()
-    assert (answer.status_code, answer.headers["Retry-After"], helped(answer)) == (
-        status,
-        "60",
-        True,
-    )
-    assert whose in answer.json()["detail"]
-    assert "in a day is kept by those under way: of 0." in answer.json()["detail"]
-    assert "free again when they are confirmed; ask again in a minute" in answer.json()["detail"]
-    spent(stage, stage.starter, 0)
-    assert stage.ask().status_code == 202
 
 
 @BUDGETS
@@ -220,22 +178,6 @@ def test_the_days_gas_is_used_up__says_when_and_what_else(
     assert stage.requests() == (1, 1)
     stage.clock.now = midnight
     assert stage.ask().status_code == 202
-
-
-def test_gas_that_a_transfer_did_not_use__is_given_back(stage: Stage) -> None:
-    stage.ask()
-    keeper = stage.keeper()
-    keeper.run()
-    stage.keepers.make_safe()
-    for _ in range(3):
-        keeper.run()
-    (tx,) = stage.keepers.txs()
-    receipt = json.loads(
-        stage.chain.rpc.call("eth_getTransactionReceipt", ["0x" + tx.hash.hex()], bytes)
-    )
-    with stage.database.read() as session:
-        assert gas.used_wei(session, stage.keepers.now().date()) == (tx.cost_wei, 0)
-    assert tx.cost_wei == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
 def test_provisioning__needs_no_room(bare: Stage) -> None:

@@ -16,7 +16,6 @@ from core.chain.nodes import Nodes
 from core.custody.tables import CustodialTransfer, CustodialWallet
 from core.hexes import hex_of
 from core.mandate.chain.reader import VaultReader
-from core.transfers.ledger import writer as transfer_ledger
 from tests.integration.api.conftest import reason
 from tests.integration.api.custody.conftest import (
     NEW,
@@ -57,14 +56,6 @@ def test_all__arrives_at_the_linked_wallet_and_is_confirmed_at_the_safe_block(st
     assert len(keeper.wire.sent) == 1
 
 
-def test_the_wallet_needs_no_eth__the_keeper_pays_the_gas(stage: Stage) -> None:
-    stage.asked()
-    stage.keeper().run()
-    assert stage.balance(stage.wallet.address) == 100 * USDC
-    reader, starter = stage.chain.reader, stage.starter
-    assert (reader.balance_wei(starter), reader.transaction_count(starter)) == (0, 0)
-
-
 @pytest.mark.parametrize("state", ["planned", "signed", "mined"])
 def test_killed_in_between__the_next_keeper_brings_it_there_once(stage: Stage, state: str) -> None:
     stage.asked("40")
@@ -93,25 +84,6 @@ def test_killed_while_it_sends__the_next_keeper_brings_it_there_once(stage: Stag
     keeper.run()
     assert stage.paid() == (60 * USDC, 40 * USDC)
     assert (stage.states(), keeper.wire.sent) == (["sent"], [])
-
-
-def test_the_same_idempotency_key__asks_once(stage: Stage) -> None:
-    first, again = (stage.post(TRANSFER, key="a", amount_usdc="40") for _ in range(2))
-    assert (first.status_code, again.status_code, again.headers["Idempotent-Replay"]) == (
-        202,
-        202,
-        "true",
-    )
-    assert (first.json(), stage.requests()) == (again.json(), (1, 1))
-    stage.keeper().run()
-    assert stage.balance(stage.wallet.address) == 40 * USDC
-
-
-def test_another_idempotency_key__is_another_transfer_and_the_money_is_gone(stage: Stage) -> None:
-    assert stage.post(TRANSFER, key="a").status_code == 202
-    again = stage.post(TRANSFER, key="b")
-    assert reason(again) == (409, "insufficient_idle")
-    assert (again.json()["service"]["remaining"], stage.requests()) == ("0.000000", (1, 1))
 
 
 @pytest.mark.slow
@@ -200,17 +172,6 @@ def test_transfers__are_paged_newest_first(stage: Stage) -> None:
     rest = stage.seen(limit=2, cursor=first["next_cursor"])
     assert [one["id"] for one in (*first["transfers"], *rest["transfers"])] == asked[::-1]
     assert rest["next_cursor"] is None
-
-
-@pytest.mark.slow
-def test_what_arrives__is_a_deposit_of_the_linked_wallet(stage: Stage, follower: Follower) -> None:
-    follower.catch_up()
-    stage.asked("40")
-    stage.keeper().run()
-    follower.catch_up()
-    account_id = stage.sealed(stage.starter).account_id
-    with stage.database.read() as session:
-        assert transfer_ledger.load_balance(session, account_id, 84532, "USDC").idle_e6 == 40 * USDC
 
 
 # Keys that are not there

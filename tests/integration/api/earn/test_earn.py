@@ -84,11 +84,6 @@ def rows(client: TestClient, **query: Any) -> Iterator[dict[str, Any]]:
             return
 
 
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
-
-
 # The day
 
 
@@ -119,16 +114,6 @@ def test_epoch__shows_what_was_paid_waits_and_was_restored(
         "queued_credit": 60,
         "restored_today_credit": 60,
     }
-
-
-def test_epoch__after_midnight__begins_again(
-    client: TestClient, agent: dict[str, Any], approve: Approve, clock: Clock
-) -> None:
-    approve(agent["user_id"], 1, 130)
-    clock.pass_(hours=12)
-    found = get(client, "/earn/epoch")
-    assert (found["day"], found["day_budget_left_credit"]) == ("2026-11-22", 10_000)
-    assert found["instant_payout"]["queued_credit"] == 60
 
 
 def test_own_epoch__shows_what_each_agent_may_still_be_paid(

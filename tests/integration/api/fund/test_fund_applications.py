@@ -17,10 +17,10 @@ from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
 from core.db.engine import Database
 from core.fund.accounts import FundSetup
-from core.fund.tables import FundApplication, FundApplicationMove, FundRules, FundVault
+from core.fund.tables import FundApplication, FundRules, FundVault
 from core.identity.tables import Account
 from tests.each import each
-from tests.integration.api.conftest import Clock, bearer, connect, deps_of, login, reason
+from tests.integration.api.conftest import Clock, deps_of, reason
 from tests.integration.api.fund.conftest import Follower, Office, follower_of
 from tests.integration.api.fund.pilots import (
     BODY,
@@ -194,15 +194,6 @@ def test_an_account_without_a_wallet__is_told_to_link_one(
     assert reason(world.apply(follower)) == (409, "wallet_not_linked")
 
 
-@each("field", ["bond", "bond_usd", "bond_credits", "bond_usdc_e6"])
-def test_a_bond_sent_by_the_client__is_refused_naming_the_field(
-    world: IndexWorld, payer: Follower, field: str
-) -> None:
-    answer = world.apply(payer, **{field: "1.00"})
-    assert answer.status_code == 400
-    assert answer.json()["detail"].startswith(f"{field}: leave it out")
-
-
 def test_a_bond_in_usdc__is_given_back_by_a_transfer_that_the_chain_proves(
     world: IndexWorld, payer: Follower
 ) -> None:
@@ -326,13 +317,6 @@ def test_an_approval__makes_the_applicant_the_maker_of_a_pilot(
     assert (listed["funds_count"], listed["vault_ids"]) == (1, [said["vault_id"]])
 
 
-def test_leverage_above_1__is_a_perp_pilot(world: IndexWorld, payer: Follower) -> None:
-    application_id = world.paid(payer, leverage="2.50").json()["application_id"]
-    vault_id = world.move(application_id, "approve").json()["vault_id"]
-    vault = payer.get(f"/fund/vaults/{vault_id}").json()
-    assert (vault["kind"], vault["frozen_rules"]["max_leverage"]) == ("perp", "2.50")
-
-
 def test_the_journey__goes_on_from_apply_to_pilot(world: IndexWorld, payer: Follower) -> None:
     def states() -> dict[str, str]:
         nodes = payer.get("/fund/me/journey").json()["nodes"]
@@ -343,26 +327,6 @@ def test_the_journey__goes_on_from_apply_to_pilot(world: IndexWorld, payer: Foll
     assert states()["apply"] == "in_progress"
     world.move(application_id, "approve")
     assert (states()["apply"], states()["pilot"]) == ("done", "in_progress")
-
-
-@pytest.mark.parametrize("first", ["approve", "reject"])
-@pytest.mark.parametrize("second", ["approve", "reject"])
-def test_what_is_decided__is_final(
-    world: IndexWorld, payer: Follower, first: str, second: str
-) -> None:
-    bodies: dict[str, dict[str, str]] = {"approve": {}, "reject": {"reason": "No."}}
-    application_id = world.paid(payer).json()["application_id"]
-    world.move(application_id, first, **bodies[first])
-    assert reason(world.move(application_id, second, **bodies[second])) == (409, "wrong_status")
-    assert count(world.deps, FundApplicationMove) == 1
-
-
-def test_operators_alone__decide(world: IndexWorld, payer: Follower) -> None:
-    application_id = world.paid(payer).json()["application_id"]
-    for name, body in (("approve", {}), ("reject", {"reason": "No."}), ("return-bond", {})):
-        refused = payer.post(f"/admin/fund/applications/{application_id}/{name}", body)
-        assert (refused.status_code, refused.json()["detail"]) == (403, "not authorized")
-    assert count(world.deps, FundApplicationMove) == 0
 
 
 def test_an_operator__does_not_decide_on_an_agent_of_its_own(
@@ -415,17 +379,6 @@ def test_bad_input__is_400_and_names_the_field(
     assert answer.json()["detail"].startswith(field)
 
 
-def test_an_owner_and_connects_bearer__apply_too(
-    world: IndexWorld, client: TestClient, wallet: Any
-) -> None:
-    owner = login(client, wallet)
-    agent = bearer(connect(client)["bearer_token"])
-    path = f"{world.path}/applications"
-    assert reason(client.post(path, json=BODY, headers=owner)) == (409, "bond_unpaid")
-    assert reason(client.post(path, json=BODY, headers=agent)) == (409, "wallet_not_linked")
-    assert reason(client.post(path, json=BODY)) == (401, "auth_required")
-
-
 # At once
 
 
@@ -466,18 +419,6 @@ def test_64_approvals_and_rejections_at_once__are_one_of_them(
     is_approved = found[200, "approved"] == 1
     assert count(world.deps, FundVault) == count(world.deps, FundRules) == int(is_approved)
     assert balance(world.deps, bonded.user_id) == ((40, BOND) if is_approved else (100, 0))
-
-
-def test_one_idempotency_key__is_one_application(world: IndexWorld, bonded: Follower) -> None:
-    body = BODY | {"bond_currency": "credit"}
-    path = f"{world.path}/applications"
-    first = bonded.post(path, body, **{"Idempotency-Key": "apply-1"})
-    again = bonded.post(path, body, **{"Idempotency-Key": "apply-1"})
-    assert (again.status_code, again.json()) == (201, first.json())
-    assert again.headers["Idempotent-Replay"] == "true"
-    other = bonded.post(path, body | {"fee_bps": 5}, **{"Idempotency-Key": "apply-1"})
-    assert reason(other) == (409, "idempotency_key_reused")
-    assert balance(world.deps, bonded.user_id) == (100 - BOND, BOND)
 
 
 def test_two_accounts_with_one_transfer_at_once__are_one_application(

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import select, text
 
 from api.kernel.operation import Deps
@@ -166,14 +165,3 @@ def test_a_consent_to_rules_that_were_replaced_meanwhile__is_not_counted(
     assert counts(deps, vault) == slow_counts(deps, vault) == (0, 0)
     follower.consent(vault)
     assert counts(deps, vault) == slow_counts(deps, vault) == (1, 0)
-
-
-@pytest.mark.slow
-def test_consents_of_many_at_once__are_all_counted(
-    follower: Follower, vault: int, clock: Clock, deps: Deps
-) -> None:
-    many = [follower, *(follower_of(follower.client, deps, clock) for _ in range(7))]
-    with ThreadPoolExecutor(8) as pool:
-        statuses = list(pool.map(lambda one: one.consent(vault).status_code, many * 2))
-    assert statuses == [200] * 16
-    assert counts(deps, vault) == slow_counts(deps, vault) == (8, 0)

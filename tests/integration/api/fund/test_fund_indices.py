@@ -113,14 +113,6 @@ def test_constituents__have_weights_markets_and_what_is_known_of_their_delivery(
     assert (rows[2]["depth_usd"], rows[2]["venues"]) == ("100000.000000", 2)
 
 
-def test_members_that_are_none__have_their_reason(client: TestClient, world: IndexWorld) -> None:
-    said = {one["token"]: one["reason"] for one in read(client, world)["excluded"]}
-    assert (said["AAVE"], said["XRP"]) == ("identity_unverified", "too_few_venues")
-    assert said["ADA"] == "too_few_venues"
-    assert said["SOL"] == "not_listed"
-    assert len(said) == 17
-
-
 def test_a_category__filters_both_lists(client: TestClient, world: IndexWorld) -> None:
     said = read(client, world, category="defi")
     assert [one["token"] for one in said["constituents"]] == ["LINK", "UNI"]

@@ -10,7 +10,7 @@ from api.kernel.operation import Deps
 from core.fund.rules.frozen import FundKind
 from core.fund.tables import FundVault
 from tests.integration.api.conftest import Clock
-from tests.integration.api.fund.conftest import ADDRESS, Follower, Office, vault_with
+from tests.integration.api.fund.conftest import Follower, vault_with
 
 DAY_S = 86_400
 NODES = [
@@ -72,29 +72,6 @@ def test_every_api_of_a_node__is_a_call_that_there_is(follower: Follower) -> Non
         one = paths[node["api"]["endpoint"]][node["api"]["method"].lower()]
         assert node["manual_href"].endswith("/docs#" + one["operationId"])
     assert nodes["register"]["api"]["mcp_tool"] == "agent_connect"
-
-
-def test_a_pilot__moves_with_its_age_and_its_request(
-    follower: Follower, office: Office, deps: Deps, clock: Clock, markets: None
-) -> None:
-    vault_id = pilot(deps, clock, follower)
-    last = NODES[3:]
-
-    def now() -> list[str]:
-        found = states(follower.get("/fund/me/journey").json())
-        return [found[name] for name in last]
-
-    assert now() == ["done", "in_progress", "in_progress", "next", "next"]
-    clock.pass_(seconds=14 * DAY_S)
-    assert now() == ["done", "done", "in_progress", "next", "next"]
-    clock.pass_(seconds=16 * DAY_S)
-    assert now() == ["done", "done", "done", "next", "next"]
-    asked = follower.post(f"/fund/vaults/{vault_id}/request-creation", {}).json()
-    assert now()[-2:] == ["done", "in_progress"]
-    path = f"/admin/fund/vault-requests/{asked['request_id']}"
-    office.post(f"{path}/approve")
-    office.post(f"{path}/mark-created", {"address": ADDRESS})
-    assert now() == ["done"] * 5
 
 
 @pytest.mark.parametrize("kinds", [(FundKind.PERP, FundKind.SPOT), (FundKind.SPOT, FundKind.PERP)])

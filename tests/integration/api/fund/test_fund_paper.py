@@ -13,8 +13,7 @@ from api.areas.fund import jobs
 from api.kernel.operation import Deps
 from core.db.engine import WriteSession
 from core.fund import indices, paper
-from core.fund.rules.frozen import FundKind, UniverseMarket
-from core.fund.rules.paper import START_USDC_E6
+from core.fund.rules.frozen import UniverseMarket
 from core.fund.tables import (
     FundApplication,
     FundPaper,
@@ -132,29 +131,6 @@ def test_a_signal_that_came_after_a_run_began__is_left_to_the_next_run(
     assert follow(deps, vault, clock).trades == 1
 
 
-def test_a_superseded_signal__is_not_followed(
-    deps: Deps, clock: Clock, office: Office, vault: int
-) -> None:
-    office.publish(vault, "0.5000", LINK)
-    last = office.publish(vault, "0.1000", LINK)
-    assert follow(deps, vault, clock).trades == 1
-    with deps.database.read() as session:
-        assert session.scalars(select(FundPaperTrade.signal_seq)).all() == [last]
-
-
-def test_a_signal_of_nothing__ends_the_position(
-    deps: Deps, clock: Clock, office: Office, vault: int
-) -> None:
-    office.publish(vault, "0.2500", LINK)
-    follow(deps, vault, clock)
-    clock.pass_(minutes=5)
-    office.publish(vault, "0.0000", LINK)
-    assert follow(deps, vault, clock).trades == 1
-    with deps.database.read() as session:
-        assert session.scalars(select(FundPaperPosition)).all() == []
-    assert 9_900 * USD < cash(deps, vault) < START_USDC_E6
-
-
 def test_a_signal_of_a_market_without_a_book__waits_for_it(
     deps: Deps, clock: Clock, office: Office, vault: int
 ) -> None:
@@ -162,16 +138,6 @@ def test_a_signal_of_a_market_without_a_book__waits_for_it(
     clock.pass_(minutes=11)  # the last look is too old
     assert follow(deps, vault, clock).trades == 0
     sampled(deps, clock.now)
-    assert follow(deps, vault, clock).trades == 1
-
-
-def test_a_paused_vault__is_followed_when_it_is_resumed(
-    deps: Deps, clock: Clock, office: Office, vault: int
-) -> None:
-    office.publish(vault, "0.2500", LINK)
-    office.post(f"/admin/fund/vaults/{vault}/pause")
-    assert follow(deps, vault, clock).trades == 0
-    office.post(f"/admin/fund/vaults/{vault}/resume")
     assert follow(deps, vault, clock).trades == 1
 
 
@@ -199,24 +165,6 @@ def test_an_unknown_price__is_no_mark_and_no_trade(
     assert follow(deps, vault, clock) == paper.PaperRun(0, False)
     sampled(deps, clock.now)
     assert follow(deps, vault, clock) == paper.PaperRun(1, True)
-
-
-def test_a_leveraged_vault__may_be_short(
-    deps: Deps, clock: Clock, office: Office, vault: int
-) -> None:
-    universe = [UniverseMarket(LINK, "always", TEN)]
-    perp = vault_with(deps, clock, FundKind.PERP, 300, universe)
-    office.publish(perp, "-0.5000", LINK, "1.00")
-    assert follow(deps, perp, clock).trades == 1
-    with deps.database.read() as session:
-        assert session.get_one(FundPaperPosition, (perp, LINK)).quantity_e18 < 0
-    assert cash(deps, perp) > START_USDC_E6
-    clock.pass_(hours=1)
-    sampled(deps, clock.now, mid=110.0)
-    follow(deps, perp, clock)
-    with deps.database.read() as session:
-        marks = session.scalars(select(FundPaperMark).order_by(FundPaperMark.hour)).all()
-    assert marks[-1].nav_usdc_e6 < marks[0].nav_usdc_e6 < START_USDC_E6
 
 
 def test_the_job__follows_every_vault_and_a_pilot_pays_its_fee(

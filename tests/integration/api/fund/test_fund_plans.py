@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from api.kernel.operation import Deps
-from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
 from core.fund.rules.frozen import FundKind
 from core.fund.rules.plan import FollowerAccount
@@ -24,7 +23,6 @@ from tests.integration.api.fund.conftest import (
     Follower,
     KnownAccounts,
     Office,
-    follower_of,
     vault_with,
 )
 
@@ -159,22 +157,6 @@ def test_a_plan_of_an_unknown_signal__is_404(follower: Follower, mirrored: int) 
     assert reason(follower.plan(12)) == (404, "not_found")
 
 
-def test_a_plan_without_credits__is_the_402_of_the_signals_read(
-    follower: Follower, office: Office, vault: int, deps: Deps, clock: Clock
-) -> None:
-    poor = follower_of(follower.client, deps, clock, amount=0)
-    with deps.database.write() as session:
-        credit_ledger.spend(session, poor.user_id, 1, "gone", {}, clock.now)
-    poor.consent(vault)
-    signal = office.publish(vault)
-    refused = poor.plan(signal)
-    assert reason(refused) == (402, "credit_insufficient")
-    assert refused.json()["service"]["next"][0]["path"] == f"/fund/signals/{signal}"
-    assert (poor.credits(), "notional" in refused.text) == (9, False)
-    with deps.database.read() as session:
-        assert session.query(FundPlan).count() == 0
-
-
 def test_a_plan_by_a_key_without_spend__is_refused_and_leaves_nothing_sold(
     follower: Follower, office: Office, mirrored: int, deps: Deps
 ) -> None:
@@ -201,21 +183,6 @@ REASONS = {
     "leverage": ("refused", "leverage_above_consent"),
     "minimum": ("skipped", "order_too_small"),
 }
-
-
-def test_a_plan_that_ends_skipped__keeps_its_charge_and_the_signal_is_paid(
-    follower: Follower, office: Office, mirrored: int, accounts: KnownAccounts
-) -> None:
-    """Free, "at target" would tell the target to whoever tries positions."""
-    signal = office.publish(mirrored)
-    accounts.known = {ADDRESS: FollowerAccount(USD, {})}
-    first, again = planned(follower, signal), planned(follower, signal)
-    for plan, charged in ((first, True), (again, False)):
-        assert (plan["disposition"], plan["reason"]) == ("skipped", "order_too_small")
-        assert (plan["charged"], plan["grade"]) == (charged, "B")
-    assert follower.credits() == 90
-    assert follower.get(f"/fund/signals/{signal}").json()["target_weight"] is not None
-    assert follower.credits() == 90
 
 
 def test_each_check_that_fails__is_named_and_charged_as_the_signal_says(
@@ -290,32 +257,6 @@ def test_a_free_plan_of_a_locked_signal__does_not_tell_its_market(
     assert follower.get(f"/fund/signals/{signals[1]}").status_code == 200
     closes = {"state": "open", "next_open": None, "closes_at": "2026-11-23T21:00:00Z"}
     assert told(signals[1]) == ["account_unknown", "B", False, closes]
-
-
-def test_past_the_calendars_horizon__a_session_is_unknown_and_refused(
-    follower: Follower, office: Office, mirrored: int, clock: Clock
-) -> None:
-    clock.now = datetime.fromisoformat("2027-11-26T18:00:00+00:00")
-    plan = planned(follower, office.publish(mirrored, market=SHARE))
-    assert (plan["disposition"], plan["reason"]) == ("refused", "session_unknown")
-    assert plan["session"] == {"state": "unknown", "next_open": None, "closes_at": None}
-    assert (plan["retry_at"], follower.credits()) == (None, 100)
-
-
-def test_an_increase_without_a_grade_or_with_an_old_book__is_refused(
-    follower: Follower, office: Office, mirrored: int, deps: Deps, clock: Clock
-) -> None:
-    signal = office.publish(mirrored)
-    with deps.database.write() as session:
-        for state in session.query(MarketListingState):
-            state.grade = None
-    assert planned(follower, signal)["reason"] == "grade_unknown"
-    with deps.database.write() as session:
-        for state in session.query(MarketListingState):
-            state.grade = "A"
-    clock.pass_(minutes=11)
-    assert planned(follower, signal)["reason"] == "market_unmeasured"
-    assert follower.credits() == 100
 
 
 # Fills

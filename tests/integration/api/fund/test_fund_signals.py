@@ -1,7 +1,5 @@
 """Vaults and their signals: what is free, what is locked, what is paid once (docs/fund.md)."""
 
-import hashlib
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +12,7 @@ from core.fund.ledger import writer as signal_ledger
 from core.fund.planning import SignalPlace
 from core.fund.tables import FundPlan, FundSignal, FundSignalSale
 from core.identity.tables import ApiKey
-from tests.integration.api.conftest import Clock, Limit, at_once, reason
+from tests.integration.api.conftest import Clock, at_once, reason
 from tests.integration.api.fund.conftest import (
     BTC,
     ETH,
@@ -25,16 +23,6 @@ from tests.integration.api.fund.conftest import (
 )
 
 DAY_S = 86_400
-
-
-def test_the_rules_hash__is_what_anyone_computes_from_the_read(
-    follower: Follower, vault: int
-) -> None:
-    said = follower.client.get(f"/fund/vaults/{vault}").json()
-    text = json.dumps(said["frozen_rules"], sort_keys=True, separators=(",", ":"))
-    assert said["rules_hash"] == "0x" + hashlib.sha256(text.encode()).hexdigest()
-    assert (said["mirrors_count"], said["signals_count"], said["fills_count"]) == (0, 0, 0)
-    assert (said["latest_signal_at"], said["mirroring_paused"]) == (None, False)
 
 
 def test_a_vault_that_is_not_there__is_404_and_says_where_they_are(follower: Follower) -> None:
@@ -112,16 +100,6 @@ def test_a_live_signal__without_credits_is_a_402_with_the_price_in_the_block(
     assert BTC not in refused.text
 
 
-def test_64_reads_at_once__are_charged_once(
-    follower: Follower, office: Office, vault: int, limited: Limit, deps: Deps
-) -> None:
-    signal = office.publish(vault)
-    read = at_once(64, lambda _: follower.get(f"/fund/signals/{signal}").status_code)
-    assert (read, follower.credits()) == ({200: 64}, 90)
-    with deps.database.read() as session:
-        assert session.query(FundSignalSale).count() == 1
-
-
 def test_reads_and_plans_at_once__are_charged_once(
     follower: Follower, office: Office, vault: int
 ) -> None:
@@ -160,16 +138,6 @@ def test_a_plan_whose_credits_are_spent_meanwhile__is_the_402_and_leaves_nothing
     with deps.database.read() as session:
         assert (session.query(FundSignalSale).count(), session.query(FundPlan).count()) == (0, 0)
     assert follower.credits() == 9
-
-
-def test_an_idempotency_key__gets_the_same_signal_again(
-    follower: Follower, office: Office, vault: int
-) -> None:
-    path = f"/fund/signals/{office.publish(vault)}"
-    headers = follower.key | {"Idempotency-Key": "signal-1"}
-    first, again = (follower.client.get(path, headers=headers) for _ in range(2))
-    assert (first.status_code, again.status_code, first.json()) == (200, 200, again.json())
-    assert follower.credits() == 90
 
 
 def test_a_later_signal_of_the_market__supersedes_in_its_vault_alone(
@@ -280,11 +248,6 @@ def test_a_paused_vault__takes_no_signal_until_it_is_resumed(office: Office, vau
     assert reason(office.post(f"{path}/signals", signal)) == (409, "wrong_status")
     assert office.post(f"{path}/resume").json()["mirroring_paused"] is False
     assert office.post(f"{path}/signals", signal).status_code == 201
-
-
-def test_an_agent__publishes_nothing(follower: Follower, vault: int) -> None:
-    signal = {"market": BTC, "target_weight": "0.25", "target_leverage": "1"}
-    assert follower.post(f"/admin/fund/vaults/{vault}/signals", signal).status_code == 403
 
 
 def test_liquidity__shows_each_market_with_its_cap(follower: Follower, vault: int) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from tests.integration.api.fund.conftest import ADDRESS, Follower, Office
+from tests.integration.api.fund.conftest import Office
 from tests.integration.api.tools.conftest import call, message, send
 
 
@@ -18,37 +18,6 @@ def signal(office: Office, vault: int) -> int:
 def arguments_of(client: TestClient, name: str) -> dict[str, Any]:
     tools = send(client, message("tools/list"), None).json()["result"]["tools"]
     return dict(next(tool["inputSchema"] for tool in tools if tool["name"] == name))
-
-
-def test_the_tools__name_the_vault_and_the_signal(client: TestClient) -> None:
-    signals = arguments_of(client, "fund_signals")
-    assert signals["required"] == ["vault_id"]
-    assert set(signals["properties"]) == {"vault_id", "live", "limit", "cursor"}
-    plan = arguments_of(client, "fund_signal_plan")
-    assert set(plan["required"]) == {"signal_id", "account_address"}
-    assert set(plan["properties"]) == {"signal_id", "account_address", "idempotency_key"}
-
-
-def test_live_signals__are_counted_by_the_tool_as_by_the_route(
-    follower: Follower, vault: int, signal: int
-) -> None:
-    told = call(follower.client, "fund_signals", follower.key, vault_id=vault, live=True)
-    asked = follower.get(f"/fund/vaults/{vault}/signals/live").json()
-    assert (told["isError"], told["structuredContent"]) == (False, asked)
-    assert asked["locked_count"] == 1
-
-
-def test_a_plan_by_the_tool__is_the_routes_and_is_paid_once(
-    follower: Follower, vault: int, signal: int
-) -> None:
-    follower.consent(vault)
-    sent = {"signal_id": signal, "account_address": ADDRESS, "idempotency_key": "one"}
-    first = call(follower.client, "fund_signal_plan", follower.key, **sent)["structuredContent"]
-    again = call(follower.client, "fund_signal_plan", follower.key, **sent)["structuredContent"]
-    assert (first["disposition"], first["charged_credits"], again) == ("ready", 10, first)
-    body = {"account_address": ADDRESS}
-    replayed = follower.post(f"/fund/signals/{signal}/plan", body, **{"Idempotency-Key": "one"})
-    assert (replayed.headers["Idempotent-Replay"], replayed.json()) == ("true", first)
 
 
 @pytest.mark.parametrize(

@@ -34,11 +34,6 @@ def key(agent: dict[str, Any]) -> dict[str, str]:
     return {KEY: agent["api_key"]}
 
 
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
-
-
 def offer(client: TestClient, who: dict[str, str], **changes: Any) -> Any:
     return client.post(PATH, json=PLAIN | changes, headers=who)
 
@@ -146,18 +141,6 @@ def test_another_owners_agent__is_not_owner_and_an_unknown_one_not_found(
             answer = client.post(f"{PATH}/{mine['id']}/{move}", headers=who)
             assert reason(answer) == (403, "not_owner")
     assert client.get(f"{PATH}/{mine['id']}").json()["status"] == "draft"
-
-
-@pytest.mark.parametrize("named", ["another's", "999999"])
-def test_whom_one_does_not_sell_for__is_refused_by_the_field_with_ones_own_agents(
-    client: TestClient, wallet: LocalAccount, agent: dict[str, Any], named: str
-) -> None:
-    agent_id = agent["user_id"] if named == "another's" else named
-    refused = offer(client, login(client, wallet), agent_id=agent_id).json()
-    assert refused["detail"].startswith("agent_id: ")
-    assert refused["service"]["next"][0]["path"] == "/agents/mine"
-    by_agent = offer(client, key(connect(client, agent_name="other")), agent_id=agent_id).json()
-    assert by_agent["detail"].startswith("agent_id: ")
 
 
 @pytest.mark.parametrize("listing_id", ["l_aaaaaaaaaa", "m_aaaaaaaaaa", "l_1", "x" * 10_000])

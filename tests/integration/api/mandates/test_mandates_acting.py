@@ -4,7 +4,6 @@ from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
 from core.mandate.venues import test_venue
-from tests.integration.api.conftest import KEY, connect
 from tests.integration.api.mandates.stage import ADAPTER, BUY, USDC, Stage, address, reason
 
 
@@ -23,43 +22,12 @@ def build(stage: Stage, mandate_id: str, amount: str, **changes: object) -> dict
     )
 
 
-# accept
-
-
-@pytest.mark.row("5 agent_not_designated", "5 agent_not_accepting")
-def test_accept__refusals_come_in_their_order(stage: Stage) -> None:
-    mandate_id, (_, other) = stage.signed(), stage.new_agent()
-    assert reason(stage.call("POST", "/mandates/m_aaaaaaaaaa/accept", stage.agent)) == (
-        404,
-        "not_found",
-    )
-    assert reason(stage.call("POST", f"/mandates/{stage.draft()}/accept", stage.agent)) == (
-        409,
-        "wrong_status",
-    )
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", other)) == (
-        409,
-        "agent_not_designated",
-    )
-    stage.accept_mandates(stage.agent_id, accepts=False)
-    assert reason(stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)) == (
-        409,
-        "agent_not_accepting",
-    )
-    stage.accept_mandates(stage.agent_id)
+def test_accept__of_a_draft_or_an_ended_mandate__is_wrong_status(stage: Stage) -> None:
     stopped = stage.paper()
     stage.post(f"/mandates/{stopped}/stop", stage.owner)
-    assert reason(stage.call("POST", f"/mandates/{stopped}/accept", stage.agent)) == (
-        409,
-        "wrong_status",
-    )
-
-
-def test_offers__of_another_agent__are_not_owner(stage: Stage) -> None:
-    other = connect(stage.client)
-    assert reason(
-        stage.call("GET", f"/agents/{stage.agent_id}/offers", {KEY: other["api_key"]})
-    ) == (403, "not_owner")
+    for mandate_id in (stage.draft(), stopped):
+        answer = stage.call("POST", f"/mandates/{mandate_id}/accept", stage.agent)
+        assert reason(answer) == (409, "wrong_status")
 
 
 # execute-call
@@ -124,77 +92,19 @@ def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stag
         {"args": []},
         {"args": [1.5]},
         {"function": "buy(uint)"},
+        {"function": "f((uint256,address)", "args": [[1, ADAPTER]]},
         {"selector": BUY},
         {"amount_usdc": "-1"},
     ]
     for change in odd:
         answer = stage.call("POST", path, stage.agent, {**body, **change})
         assert answer.status_code == 400, (change, answer.text)
-
-
-@pytest.mark.parametrize(
-    ("function", "args", "says"),
-    [
-        (
-            "f((uint256,address))",
-            [1, ADAPTER],
-            "args: f((uint256,address)) takes 1 arguments, not 2",
-        ),
-        (
-            "f((uint256,address))",
-            [[1]],
-            (
-                "args: arguments do not fit ((uint256,address)): argument 1 is not a value of "
-                "(uint256,address)."
-            ),
-        ),
-        (
-            "f(uint8,int8,bool)",
-            [1, -129, True],
-            "args: arguments do not fit (uint8, int8, bool): argument 2 is not a value of int8.",
-        ),
-        (
-            "f(bytes4)",
-            ["0x1234567890"],
-            "args: arguments do not fit (bytes4): argument 1 is not a value of bytes4.",
-        ),
-        (
-            "f(bytes32)",
-            ["0x" + "11" * 31],
-            (
-                "args: arguments do not fit (bytes32): argument 1 is not a value of bytes32. Write 32 "
-                "bytes: 0x and 64 hex characters."
-            ),
-        ),
-        ("f(bytes32)", ["0x2a"], "args: arguments do not fit (bytes32): argument 1 is not a value"),
-        (
-            "f(bytes4)",
-            ["0x112233"],
-            "args: arguments do not fit (bytes4): argument 1 is not a value",
-        ),
-        (
-            "f(uint8,address)",
-            [1, ADAPTER[2:]],
-            (
-                "args: arguments do not fit (uint8, address): argument 2 is not a value of address. "
-                "Write an address: 0x and 40 hex characters."
-            ),
-        ),
-        ("f((uint256,address))", [{"amount": 1}], "args: arguments do not fit ((uint256,address))"),
-        ("f((uint256,address)", [[1, ADAPTER]], "function: brackets do not match"),
-        ("f(uint256[2])", [[1]], "args: arguments do not fit (uint256[2])"),
-        ("f(address[])", [["0x12"]], "args: arguments do not fit (address[])"),
-        ("f(string[])", ["abc"], "args: arguments do not fit (string[])"),
-    ],
-)
-def test_execute_call__with_a_struct_or_an_array_that_does_not_fit__names_the_field(
-    stage: Stage, function: str, args: list[object], says: str
-) -> None:
-    """A struct was a defect of the service before: its type was split at the comma inside it."""
-    body = {"target": ADAPTER, "function": function, "args": args, "amount_usdc": "1"}
-    answer = stage.call("POST", f"/mandates/{stage.working()}/execute-call", stage.agent, body)
-    assert reason(answer) == (400, "invalid_parameter")
-    assert answer.json()["detail"].startswith(says)
+    struct = {"function": "f((uint256,address))", "args": [[1]]}
+    answer = stage.call("POST", path, stage.agent, {**body, **struct})
+    assert answer.json()["detail"] == (
+        "args: arguments do not fit ((uint256,address)): argument 1 is not a value of "
+        "(uint256,address)."
+    )
 
 
 def test_execute_call__with_structs_and_arrays__takes_lists_and_digits_at_any_depth(
@@ -305,7 +215,7 @@ def test_withdraw_call__working__is_locked_and_after_a_stop__takes_all(
     assert read["mandate"]["vault_address"] == vault
 
 
-@pytest.mark.row("2.18 relay_positions_read")
+@pytest.mark.row("4 GET /mandates/{id}/close-all-plan", "2.18 relay_positions_read")
 def test_close_all_plan__while_the_chain_is_out_of_reach__says_so(stage: Stage) -> None:
     plan = stage.get(f"/mandates/{stage.working()}/close-all-plan", stage.owner)
     assert [step["type"] for step in plan["steps"]] == ["stop", "withdraw"]

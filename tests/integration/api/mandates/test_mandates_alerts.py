@@ -9,7 +9,7 @@ from core.mandate import queries as mandates
 from core.mandate.queries import owners_of
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import row_from_event
-from tests.integration.api.mandates.stage import CHAIN_ID, KEEPER, Stage, address, reason
+from tests.integration.api.mandates.stage import CHAIN_ID, KEEPER, Stage, address
 
 
 def keeper_proposed(stage: Stage, mandate_id: str, n: int) -> None:
@@ -102,8 +102,3 @@ def test_alerts__come_newest_first_in_pages(stage: Stage, mandate_id: str) -> No
 def test_another_owners_alerts__are_not_shown(stage: Stage) -> None:
     keeper_proposed(stage, stage.working(), 7)
     assert stage.get("/me/alerts", stage.new_owner()) == {"alerts": [], "next_cursor": None}
-
-
-def test_nobody_is_asked_to_sign_in__and_an_agent_is_refused(stage: Stage) -> None:
-    assert reason(stage.call("GET", "/me/alerts", {})) == (401, "auth_required")
-    assert stage.call("GET", "/me/alerts", stage.agent).status_code == 403

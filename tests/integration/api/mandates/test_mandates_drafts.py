@@ -25,20 +25,10 @@ def create(stage: Stage, **changes: Any) -> Any:
     ("changes", "kind", "says"),
     [
         ({"budget_usdc": 100.1234567}, "invalid_number", "budget_usdc"),
-        ({"budget_usdc": "100.1234567"}, "invalid_number", "6 decimals"),
-        ({"budget_usdc": "1e3"}, "invalid_number", "budget_usdc"),
-        ({"budget_usdc": "0"}, "invalid_number", "above 0"),
-        ({"budget_usdc": True}, "invalid_number", "budget_usdc"),
-        ({"horizon_days": 0}, "invalid_number", "horizon_days"),
-        ({"horizon_days": 1.5}, "invalid_number", "horizon_days"),
-        ({"stop_floor_bps": 0}, "invalid_number", "stop_floor_bps"),
         ({"per_tx_cap_usdc": "1000.000001"}, "invalid_number", "per_tx_cap_usdc"),
         ({"on_floor": "sell"}, "invalid_parameter", "on_floor"),
         ({"chain_id": 1}, "invalid_parameter", "chain_id"),
-        ({"surprise": 1}, "invalid_parameter", "surprise"),
-        ({"allowed_targets": [CONTRACTS["usdc"]]}, "invalid_parameter", "never a target"),
         ({"allowed_targets": [address(7)]}, "invalid_parameter", "recipient_word"),
-        ({"payout_rule": {"kind": "tips"}}, "invalid_parameter", "payout_rule.kind"),
         ({"api_secret": "x"}, "secret_field_refused", "api_secret"),
     ],
 )
@@ -65,10 +55,6 @@ def test_create__a_contract_that_is_never_a_target__is_refused_by_its_name(
     answer = create(stage, allowed_targets=[{"address": target, "functions": functions}])
     assert reason(answer) == (400, "invalid_parameter")
     assert f"allowed_targets[0].address: {name} is never a target" in answer.json()["detail"]
-
-
-def test_create__a_json_numbers_literal__is_read_without_binary_float(stage: Stage) -> None:
-    assert create(stage, budget_usdc=1000.1).json()["mandate"]["budget_usdc"] == "1000.100000"
 
 
 @each(
@@ -133,29 +119,9 @@ def test_update__of_a_signed_mandate__is_wrong_status(stage: Stage) -> None:
 
 
 def test_assign__an_unknown_agent__is_not_found(stage: Stage) -> None:
-    answer = stage.call(
-        "POST", f"/mandates/{stage.draft()}/assign", stage.owner, {"agent_id": "999999"}
-    )
+    body = {"agent_id": "999999"}
+    answer = stage.call("POST", f"/mandates/{stage.draft()}/assign", stage.owner, body)
     assert reason(answer) == (404, "not_found")
-
-
-def test_a_strangers_calls__find_nothing(stage: Stage) -> None:
-    mandate_id, stranger = stage.draft(), stage.new_owner()
-    _, other_agent = stage.new_agent()
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}", stranger)) == (404, "not_found")
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}", other_agent)) == (404, "not_found")
-    assert reason(stage.call("PUT", f"/mandates/{mandate_id}", stranger, DRAFT)) == (
-        404,
-        "not_found",
-    )
-    assert reason(stage.call("GET", f"/mandates/{mandate_id}/terms", stranger)) == (
-        404,
-        "not_found",
-    )
-    assert reason(
-        stage.call("POST", f"/mandates/{mandate_id}/events", other_agent, {"kind": "note"})
-    ) == (404, "not_found")
-    assert reason(stage.call("GET", "/mandates/m_aaaaaaaaaa", stage.owner)) == (404, "not_found")
 
 
 def test_list__shows_own_mandates_newest_first_in_pages(stage: Stage) -> None:

@@ -141,18 +141,3 @@ def test_record__of_more_rows_than_one_batch__has_each_once(
     stage.executed(mandate_id, USDC)
     lines = stage.call("GET", f"/mandates/{mandate_id}/record", stage.owner).text.splitlines()
     assert [json.loads(line)["body"]["seq"] for line in lines[1:-1]] == [1, 2, 3, 4]
-
-
-def test_record__counts_as_one_call_and_is_refused_to_a_stranger(
-    stage: Stage, mandate_id: str
-) -> None:
-    left = [
-        int(
-            stage.call("GET", f"/mandates/{mandate_id}/record", stage.agent).headers[
-                "x-ratelimit-remaining"
-            ]
-        )
-        for _ in range(2)
-    ]
-    assert left[0] - left[1] == 1
-    assert stage.call("GET", f"/mandates/{mandate_id}/record", {}).status_code == 401

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from core.mandate.rules.ledger import revert_note
-from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address, reason
+from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address
 
 TX = "0x" + "ab" * 32
 
@@ -30,28 +30,6 @@ def report(
 
 def events(stage: Stage, mandate_id: str) -> list[dict[str, Any]]:
     return list(stage.get(f"/mandates/{mandate_id}/ledger", stage.agent, limit=200)["events"])
-
-
-def test_event__on_a_draft__is_wrong_status(stage: Stage) -> None:
-    assert reason(report(stage, stage.draft())) == (409, "wrong_status")
-
-
-def test_event__paper_after_a_stop__is_409_recorded_once_even_when_repeated(stage: Stage) -> None:
-    mandate_id = stage.paper()
-    stage.post(f"/mandates/{mandate_id}/stop", stage.owner)
-    first, second = report(stage, mandate_id, key="late"), report(stage, mandate_id, key="late")
-    assert reason(first) == (409, "wrong_status")
-    assert (first.json()["recorded"], first.json()["codes"]) == (True, ["mandate_stopped"])
-    assert second.json() == first.json() and second.headers["Idempotent-Replay"] == "true"
-    notes = [one for one in events(stage, mandate_id) if "refusal" in one["payload"]]
-    assert len(notes) == 1
-    refusal = notes[0]["payload"]["refusal"]
-    assert (refusal["reason"], refusal["code"], refusal["server_check"]) == (
-        "MandateStopped",
-        "mandate_stopped",
-        "confirmed",
-    )
-    assert stage.faults(mandate_id) == []
 
 
 # refusals
@@ -108,21 +86,6 @@ def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_wor
     )
     assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
     assert stage.faults(mandate_id) == []
-
-
-@pytest.mark.slow
-def test_event__of_a_transaction_that_the_record_has__opens_a_position_at_its_cost(
-    stage: Stage, mandate_id: str
-) -> None:
-    held = {"target": ADAPTER, "position": {"id": "p1"}}
-    report(stage, mandate_id, payload=held)
-    stage.executed(mandate_id, 10 * USDC, tx_hash=TX)
-    again = report(stage, mandate_id, payload=held)
-    assert "notice" not in again.json()
-    assert worths(stage, mandate_id) == ("1000.000000", "cost", [("p1", "10.000000")])
-    report(stage, mandate_id, kind="sell", tx_hash="0x" + "98" * 32, payload=held)
-    report(stage, mandate_id, kind="resolve", tx_hash="0x" + "98" * 32, payload=held)
-    assert worths(stage, mandate_id) == ("1000.000000", "cost", [("p1", "10.000000")])
 
 
 def test_event__reported_again_as_the_notice_says__costs_once(stage: Stage) -> None:

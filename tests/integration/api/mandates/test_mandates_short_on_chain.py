@@ -75,15 +75,19 @@ def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
 
 
 @pytest.mark.slow
-def test_stop_call__of_a_vault_that_is_stopped__has_nothing_to_send(held: Held) -> None:
+def test_calls_that_a_stopped_vault_would_refuse__have_nothing_to_send(held: Held) -> None:
     held.stop_by_keeper()
-    call = held.owners("stop-call")
-    assert (call["data"], call["reason"], call["data_issue"]) == (None, "mandate_not_working", True)
+    for name, why in (("stop-call", "mandate_not_working"), ("set-agent-call", "mandate_ended")):
+        call = held.owners(name)
+        assert (call["data"], call["reason"], call["data_issue"]) == (None, why, True)
 
 
 @pytest.mark.slow
-def test_the_owner__unwinds_and_withdraws_all_by_built_calls(held: Held) -> None:
+def test_the_owner__unwinds_and_withdraws_all_by_built_calls_as_the_plan_says(held: Held) -> None:
     held.stop_by_keeper()
+    plan = held.plan()
+    assert [step["type"] for step in plan["steps"]] == ["unwind", "withdraw"]
+    assert (plan["gets_back_est"], plan["data_issue"]) == ("919.000000", True)
     unwind = held.stage.post(f"/mandates/{held.mandate_id}/unwind-call", held.stage.owner)
     assert (unwind["check"]["ok"], unwind["data_issue"]) == (True, True)
     held.live.send(OWNER, unwind)
@@ -98,28 +102,6 @@ def test_the_owner__unwinds_and_withdraws_all_by_built_calls(held: Held) -> None
     assert held.owners("withdraw-call")["reason"] == "nothing_left"
 
 
-@pytest.mark.slow
-def test_the_plan_of_leaving__begins_with_what_is_next_on_chain(held: Held) -> None:
-    held.stop_by_keeper()
-    plan = held.plan()
-    assert [step["type"] for step in plan["steps"]] == ["unwind", "withdraw"]
-    assert (plan["gets_back_est"], plan["data_issue"]) == ("919.000000", True)
-
-
-@pytest.mark.slow
-def test_a_stop__of_a_vault_that_is_stopped__is_refused(held: Held) -> None:
-    held.stop_by_keeper()
-    answer = held.stage.call("POST", f"/mandates/{held.mandate_id}/stop", held.stage.owner, {})
-    assert (answer.status_code, answer.json()["service"]["reason"]) == (409, "wrong_status")
-
-
-@pytest.mark.slow
-def test_set_agent_call__of_a_vault_that_is_stopped__has_nothing_to_send(held: Held) -> None:
-    held.stop_by_keeper()
-    call = held.owners("set-agent-call")
-    assert (call["data"], call["reason"], call["data_issue"]) == (None, "mandate_ended", True)
-
-
 # Getting out of one that works
 
 
@@ -128,12 +110,6 @@ def test_the_owner_of_a_working_vault__stops_by_the_built_call(held: Held) -> No
     assert call["data_issue"] is True
     held.live.send(OWNER, call)
     assert held.live.deployed.reader.status(held.vault) is VaultStatus.STOPPED
-
-
-@pytest.mark.slow
-def test_withdraw_call__of_a_working_vault__is_locked(held: Held) -> None:
-    call = held.owners("withdraw-call")
-    assert (call["data"], call["reason"], call["data_issue"]) == (None, "working", True)
 
 
 def test_a_vault_whose_creation_is_held__is_found_by_its_terms(live: Live) -> None:

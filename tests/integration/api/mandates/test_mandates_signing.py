@@ -65,14 +65,6 @@ def test_sign__by_a_contract_wallet__asks_the_wallet(stage: Stage) -> None:
     )
 
 
-def test_cancel__a_draft__is_a_row_of_its_record(stage: Stage) -> None:
-    draft = stage.draft()
-    stage.post(f"/mandates/{draft}/cancel", stage.owner)
-    steps = stage.get(f"/mandates/{draft}", stage.owner)["steps"]
-    assert [(one["code"], one["reported_by"]) for one in steps] == [("control_cancelled", "owner")]
-    assert stage.faults(draft) == []
-
-
 def test_deploy_call__without_money__is_the_factorys_call_at_a_known_address(stage: Stage) -> None:
     mandate_id = stage.signed()
     call = stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)

@@ -131,14 +131,6 @@ def test_statement__in_another_form__is_refused_with_the_field_named(
     assert answer.json()["detail"] == "format: write 'json', 'csv' or 'pdf'."
 
 
-@pytest.mark.parametrize("form", ["csv", "pdf"])
-def test_statement__of_somebody_elses_mandate__is_not_found_in_any_form(
-    stage: Stage, mandate_id: str, form: str
-) -> None:
-    answer = stage.call("GET", f"/mandates/{mandate_id}/statement", stage.new_owner(), format=form)
-    assert reason(answer) == (404, "not_found")
-
-
 def test_statement_of_all__of_an_owner_without_mandates__says_so(stage: Stage) -> None:
     assert "None was signed." in text_of(exported(stage, "/me/statement", "pdf"))
     assert {line["line"] for line in lines_of(exported(stage, "/me/statement", "csv"))} == {

@@ -54,23 +54,6 @@ def test_stop_call__of_signed_terms_without_a_vault__has_both_calls(stage: Stage
     assert (step["type"], step["to"], step["data"]) == ("stop", *cancel)
 
 
-def test_stop__by_the_agent_before_the_money_lands__is_a_request_and_takes_nothing_from_the_owner(
-    stage: Stage,
-) -> None:
-    mandate_id = stage.signed()
-    answer = stage.post(f"/mandates/{mandate_id}/stop", stage.agent)
-    assert (answer["status"], answer["call"]["data"], answer["cancel_call"]) == (
-        "signed",
-        calldata.stop("agent"),
-        None,
-    )
-    events = stage.get(f"/mandates/{mandate_id}/ledger", stage.agent)["events"]
-    assert [event["kind"] for event in events] == ["note", "signed"] and events[0]["payload"] == {
-        "stop_requested": True
-    }
-    assert stage.get(f"/mandates/{mandate_id}/deploy-call", stage.owner)["data"].startswith("0x")
-
-
 def test_agents_stop_in_the_settle_grace__leaves_no_request_in_the_record(stage: Stage) -> None:
     mandate_id = stage.working()
     stage.later(days=30)

@@ -79,15 +79,6 @@ def test_an_approval__fills_the_field_and_pays_its_points(mine: Mine) -> None:
     ]
 
 
-def test_what_a_cap_stops__is_queued(mine_with: Rebuild) -> None:
-    mine = mine_with(new_account_payout_credits_per_day=30)
-    agent = connect(mine.client)
-    approved = mine.approve(mine.submit(agent, CHAIN))
-    assert (approved["paid_credits"], approved["queued_credits"]) == (30, 10)
-    reward = mine.client.get("/agent/mining/balance", headers=key(agent)).json()["recent_rewards"]
-    assert reward[0]["queued_credits"] == 10
-
-
 def stages(mine: Mine, agent: dict[str, Any], kind: str) -> dict[str, Any]:
     """How many of the agent's works of this kind are at each stage; zeros are left out."""
     found = mine.client.get("/agent/dashboard", headers=key(agent)).json()["review_stages"]
@@ -153,14 +144,6 @@ def test_an_approval_without_a_whole_record__is_refused_with_nothing_paid(
     assert mine.rows() == before
 
 
-def test_a_record__leaves_out_nothing(mine: Mine) -> None:
-    made = mine.submit(mine.agent, CHAIN)
-    for name in ("method", "source", "observed_at", "observed_result", "match"):
-        body = {part: value for part, value in record(made).items() if part != name}
-        answer = mine.decide("approve", made["submission_id"], **body)
-        assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, name)
-
-
 def test_an_entry__is_named_where_there_are_several_and_decided_once(mine: Mine) -> None:
     made = mine.submit(mine.agent, CHAIN, entry("website_url", "https://a.example/"))
     unnamed = mine.decide("reject", made["submission_id"], reason_code="out_of_date")
@@ -212,14 +195,6 @@ def test_re_observers__are_paid_by_the_truth_that_the_review_found(
     mine.reject(made, reason_code)
     got = [mine.credits(one)["earned"] - mine.credits(one)["owed"] for one in (honest, liar)]
     assert tuple(got) == earned
-
-
-def test_a_superseded_value__settles_void(mine: Mine) -> None:
-    right, other = mine.submit(mine.agent, CHAIN), mine.submit(mine.agent, entry(value="base"))
-    honest = connect(mine.client, agent_name="honest")
-    mine.re_observe(honest, other["entries"][0]["task_id"], "mismatch")
-    mine.approve(right)
-    assert (mine.credits(honest)["earned"], mine.credits(honest)["owed"]) == (0, 0)
 
 
 def test_a_reversal__empties_the_field_and_takes_back_what_was_paid(mine: Mine) -> None:

@@ -8,7 +8,6 @@ from sqlalchemy import text
 from core.db.engine import Database
 from core.market.shadow_tables import ShadowAsset
 from tests.integration.api.conftest import Clock, TestClient
-from tests.integration.api.notes.conftest import sections_of
 from tests.market_rows import MarketIds
 
 SOURCE = "https://blog.example/post"
@@ -59,34 +58,6 @@ def test_a_claim__is_in_the_note_as_no_fact__and_moves_once_an_operator_saw_its_
     assert community_of(note_of(client, "BTC")) == []
 
 
-def test_what_a_claim_says__is_text(
-    client: TestClient, market: MarketIds, agent: dict[str, str]
-) -> None:
-    claim(client, agent, "LINK", HOSTILE, "other")
-    (_, line) = community_of(note_of(client, "LINK"))
-    assert line == (
-        "- *Unverified.* other: \\<img src\\=x onerror\\=alert\\(1\\)\\> \\[x\\]\\(javascript\\:alert"
-        "\\(1\\)\\) \\[\\[BTC\\]\\] \\#tag \\*\\*b\\*\\* \\| \\`c\\` "
-        f"([source](<{SOURCE}>), 2026-11-21)"
-    )
-
-
-def test_a_claim_of_500_characters__is_whole(
-    client: TestClient, market: MarketIds, agent: dict[str, str]
-) -> None:
-    claim(client, agent, "LINK", "a" * 500, "other")
-    assert "a" * 500 in note_of(client, "LINK")
-
-
-def test_a_claim_of_a_token_that_nobody_lists__is_in_its_note(
-    client: TestClient, agent: dict[str, str]
-) -> None:
-    claim(client, agent, "nope", "It comes.", "event")
-    note = note_of(client, "NOPE")
-    assert "Coverage is limited" in note
-    assert sections_of(note) == ["Deep intelligence", "Community intel", "Sources"]
-
-
 def test_a_backer__is_a_link_once_it_is_verified(
     client: TestClient,
     market: MarketIds,
@@ -102,15 +73,6 @@ def test_a_backer__is_a_link_once_it_is_verified(
     (line,) = [one for one in note.splitlines() if one.startswith("- Backer: ")]
     assert line.startswith("- Backer: [[backer/example_capital--")
     assert line.endswith("|Example Capital]]")
-
-
-def test_a_rejected_claim__is_in_no_note(
-    client: TestClient, market: MarketIds, agent: dict[str, str], database: Database
-) -> None:
-    claim(client, agent, "LINK", "It has a dog.", "project")
-    with database.write() as session:
-        session.execute(text("update kg_claim set state = 'rejected', decided_at = made_at"))
-    assert "Community intel" not in note_of(client, "LINK")
 
 
 @pytest.mark.parametrize(("pnl_usd_e6", "told"), [(25_120_000, "25.12"), (-10_000_000, "-10")])

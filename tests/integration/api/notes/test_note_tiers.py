@@ -102,17 +102,6 @@ def test_whoever_lies_of_its_address__has_no_more_reads(
     assert answers == [200, 200, 429, 429, 429]
 
 
-def test_an_address_of_64_bits__is_one_address(market: MarketIds, limited: Limit) -> None:
-    client = limited("10.0.0.1", notes_per_address_per_minute=2)
-    answers = [
-        client.get("/kg/BTC.md", headers={"X-Forwarded-For": f"2001:db8::{n:x}"}).status_code
-        for n in range(1, 5)
-    ]
-    assert answers == [200, 200, 429, 429]
-    other = client.get("/kg/BTC.md", headers={"X-Forwarded-For": "2001:db8:0:1::1"})
-    assert other.status_code == 200
-
-
 @pytest.mark.parametrize(
     "cursor",
     ["\x00", "a" * 33, "%00", "' or 1=1 --", "ZZZZ", 5, ["a"], {"a": 1}, True, ""],

@@ -15,7 +15,7 @@ from core.db.engine import Database
 from core.reserve import conversions
 from core.reserve.events import NewReserveEvent, add_events, adopt_conversions
 from core.reserve.rules import ReserveEventKind, ReserveFact
-from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, connect, deps_of, link
+from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, deps_of, link
 
 CHAIN, ONE, USDC = 84532, 10**18, 10**6
 TOKEN, STABLE = "0x" + "a1" * 20, "0x" + "a2" * 20
@@ -117,11 +117,6 @@ def token(database: Database, clock: Clock) -> Chain:
     found = Chain(database, clock)
     found.bought(OTHER, 102 * USDC, 10_000 * ONE)
     return found
-
-
-@pytest.fixture
-def agent(client: TestClient) -> dict[str, Any]:
-    return connect(client)
 
 
 def by(agent: dict[str, Any]) -> dict[str, str]:

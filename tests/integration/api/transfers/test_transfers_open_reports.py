@@ -13,7 +13,6 @@ from core.transfers.rules import Failure, FourStates
 from core.transfers.tables import TransferReport
 from tests.integration.api.conftest import Clock, at_once, connect, login
 from tests.integration.api.transfers.test_transfers_report import (
-    agent,  # noqa: F401 (a fixture)
     balance,
     chain_confirms,
     chain_fails,
@@ -47,17 +46,6 @@ def test_the_twenty_first_open_report__is_refused_and_says_when_it_is_possible(
     assert numbered(client, agent, 0).json()["service"]["reason"] == "duplicate_transfer"
     chain_confirms(database, clock, tx(1005))
     assert [numbered(client, agent, n).status_code for n in (20, 21)] == [200, 429]
-
-
-@pytest.mark.slow
-def test_the_time_at_which_a_report_is_possible__is_the_same_in_sentence_and_field(
-    client: TestClient, clock: Clock, agent: dict[str, Any]
-) -> None:
-    """Of half a second the sentence had the second before, and the field the one after."""
-    clock.now = clock.now.replace(microsecond=500_000)
-    refused = [numbered(client, agent, n) for n in range(21)][-1].json()
-    assert refused["service"]["retry_at"] == "2026-11-21T13:00:01Z"
-    assert "at the latest from 2026-11-21T13:00:01Z on" in refused["detail"]
 
 
 def test_another_agent_of_the_owner__has_twenty_of_its_own(client: TestClient) -> None:

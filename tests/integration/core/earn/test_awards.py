@@ -112,52 +112,6 @@ def test_award__above_a_new_accounts_cap__queues_the_rest(write: WriteSession) -
     assert kinds(write, "mining:entry:1") == [("paid", 200), ("paid", 60)]
 
 
-def test_award__repays_a_debt_first(write: WriteSession) -> None:
-    account = add_agent(write)
-    awards.charge(write, account, Source.REOBSERVE, "reobserve:proof:7", 30, NOW)
-    made = give(write, account, "mining:entry:1", 40)
-    assert (made.repaid_credits, made.paid_credits) == (60, 20)
-    assert credit_ledger.load_balance(write, account) == Credits(earned=20)
-    assert kinds(write, "mining:entry:1") == [("repaid", 60), ("paid", 20)]
-
-
-def test_award__on_a_used_up_budget__still_repays_a_debt(write: WriteSession) -> None:
-    account, none = add_agent(write), PayoutLimits(day_budget=0)
-    awards.charge(write, account, Source.REOBSERVE, "reobserve:proof:7", 30, NOW)
-    made = give(write, account, "mining:entry:1", 40, none)
-    assert (made.repaid_credits, made.paid_credits, made.queued_credits) == (60, 0, 20)
-
-
-def test_award__behind_a_queue__does_not_overtake_it(write: WriteSession) -> None:
-    first, second = add_agent(write), add_agent(write, "192.0.2.2")
-    give(write, first, "a", 30, PayoutLimits(day_budget=0))
-    made = give(write, second, "b", 30, PayoutLimits(day_budget=80))
-    assert (made.paid_credits, made.queued_credits) == (20, 40)
-    assert credit_ledger.load_balance(write, first) == Credits(earned=60)
-
-
-def test_award__past_one_that_its_cap_stops__is_paid(write: WriteSession) -> None:
-    first, second = add_agent(write), add_agent(write, "192.0.2.2")
-    give(write, first, "a", 150)
-    assert give(write, second, "b", 30).paid_credits == 60
-    assert queries.totals(write) == (1, 100)
-
-
-def test_awards__of_agents_of_one_address__share_a_persons_cap(write: WriteSession) -> None:
-    many = [add_agent(write, has_standing=True) for _ in range(3)]
-    limits = PayoutLimits(person=100)
-    paid = [give(write, one, f"a{one}", 30, limits).paid_credits for one in many]
-    assert paid == [60, 40, 0]
-
-
-def test_awards__of_agents_of_one_owner__share_a_persons_cap(write: WriteSession) -> None:
-    owner = add_owner(write)
-    many = [add_agent(write, f"192.0.2.{n}", owner, has_standing=True) for n in range(2)]
-    limits = PayoutLimits(person=100)
-    paid = [give(write, one, f"a{one}", 30, limits).paid_credits for one in many]
-    assert paid == [60, 40]
-
-
 def test_awards__of_agents_of_one_funding_wallet__share_a_persons_cap(write: WriteSession) -> None:
     many = [add_agent(write, f"192.0.2.{n}", has_standing=True) for n in range(3)]
     limits = PayoutLimits(person=100)
@@ -245,20 +199,7 @@ def test_reverse__of_a_charge__restores_it_outside_the_budget(write: WriteSessio
     assert credit_ledger.trial_balance(write)["service:penalties"] == 0
 
 
-def test_reverse__of_what_there_is_not__is_none(write: WriteSession) -> None:
-    assert awards.reverse(write, "mining:entry:404", "x", NOW) is None
-
-
 # The drain
-
-
-def test_drain__with_a_raised_budget__goes_on_the_same_day(write: WriteSession) -> None:
-    first, second = add_agent(write), add_agent(write, "192.0.2.2")
-    for account, ref in ((first, "a"), (second, "b")):
-        give(write, account, ref, 30, PayoutLimits(day_budget=0))
-    assert awards.drain(write, PayoutLimits(day_budget=70), NOW).paid_credits == 70
-    assert queries.totals(write) == (1, 50)
-    assert awards.drain(write, LIMITS, NOW).paid_credits == 50
 
 
 def test_drain__looks_at_an_item_that_a_cap_stopped_once_a_day(write: WriteSession) -> None:

@@ -68,13 +68,17 @@ def test_row__stands_where_its_log_stands() -> None:
     assert row.occurred_at == datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 
 
-EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]] = [
-    (
+Told = tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
+
+
+def note(event: ev.ChainEvent, payload: dict[str, Any], by: str = "chain") -> Told:
+    """Of which no money moves."""
+    return event, RowKind.NOTE, by, None, "0", payload
+
+
+EVENTS: list[Told] = [
+    note(
         created(),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {"vault_created": {"vault": VAULT, "terms_digest": DIGEST, "owner": OWNER, "agent": AGENT}},
     ),
     (
@@ -127,13 +131,10 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
         "0",
         {"fee_kind": "x402", "resource": "0x" + "44" * 32, "pay_to": STRANGER, "adapter": X402},
     ),
-    (
+    note(
         marked("799"),
-        RowKind.NOTE,
-        "keeper",
-        None,
-        "0",
         {"mark": {"worth_usdc": "799.000000", "unvalued_out_usdc": "0.000000"}},
+        by="keeper",
     ),
     (
         stopped(KEEPER, worth="799"),
@@ -165,20 +166,9 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
             }
         },
     ),
-    (
-        ev.AgentSet(AGENT),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
-        {"agent_set": {"agent": AGENT}, "note": "Agent set on chain"},
-    ),
-    (
+    note(ev.AgentSet(AGENT), {"agent_set": {"agent": AGENT}, "note": "Agent set on chain"}),
+    note(
         ev.AgentRemoved(AGENT, OWNER),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {"agent_removed": {"agent": AGENT, "by": OWNER}, "note": "Paused: agent removed on chain"},
     ),
     (
@@ -228,64 +218,40 @@ EVENTS: list[tuple[ev.ChainEvent, RowKind, str, str | None, str, dict[str, Any]]
         "-9",
         {"withdrawn": {"token": USDC, "to": OWNER, "balance": "0.000000"}},
     ),
-    (
+    note(
         ev.PayeeChanged(AGENT, STRANGER),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {"payee_changed": {"previous_payee": AGENT, "new_payee": STRANGER}},
     ),
-    (
+    note(
         ev.TermsCancelled(DIGEST, OWNER),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {"terms_cancelled": {"terms_digest": DIGEST, "owner": OWNER}},
     ),
-    (
+    note(
         ev.KeeperProposed(KEEPER, 1_770_022_800),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {
             "factory": True,
             "event": "KeeperProposed",
             "args": {"proposedKeeper": KEEPER, "eta": "1770022800"},
         },
     ),
-    (
+    note(
         ev.KeeperChanged(KEEPER, STRANGER),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {
             "factory": True,
             "event": "KeeperChanged",
             "args": {"previousKeeper": KEEPER, "newKeeper": STRANGER},
         },
     ),
-    (
+    note(
         ev.RoleGranted("0x" + "00" * 32, STRANGER, OWNER),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {
             "factory": True,
             "event": "RoleGranted",
             "args": {"role": "DEFAULT_ADMIN_ROLE", "account": STRANGER, "sender": OWNER},
         },
     ),
-    (
+    note(
         ev.RoleRevoked("0x" + "77" * 32, STRANGER, OWNER),
-        RowKind.NOTE,
-        "chain",
-        None,
-        "0",
         {
             "factory": True,
             "event": "RoleRevoked",
