@@ -78,10 +78,10 @@ class MarketGap(Base):
     )
 
     buy_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+        ForeignKey("listing_state.listing_id"), primary_key=True, autoincrement=False
     )
     sell_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+        ForeignKey("listing_state.listing_id"), primary_key=True, autoincrement=False
     )
     asset_id: Mapped[int]
     token: Mapped[str] = mapped_column(Text)
@@ -211,7 +211,7 @@ class MarketBurst(Base):
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
-    listing_id: Mapped[int] = mapped_column(ForeignKey("market_listing.listing_id"))
+    listing_id: Mapped[int] = mapped_column(ForeignKey("listing_state.listing_id"))
     trigger: Mapped[str] = mapped_column(Text)
     began_at: Mapped[datetime]
     ended_at: Mapped[datetime]

@@ -204,11 +204,8 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
         asset = session.get_one(MarketAssetState, listed.assets[0])
         assert (asset.grade, asset.exchanges) == ("B", ["kucoin"])
     with database.write() as session:
-        session.execute(
-            text("update market_listing set delisted_at = :at where listing_id = :id"),
-            {"at": hour, "id": listed.ids[0]},
-        )
-        session.get_one(MarketListingState, listed.ids[0]).status = "delisted"
+        gone = session.get_one(MarketListingState, listed.ids[0])
+        gone.status, gone.delisted_at = "delisted", hour
         session.flush()
         grading.grade_hour(session, hour + timedelta(hours=1), hour)
         show_coins(session, hour)

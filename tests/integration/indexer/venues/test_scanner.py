@@ -13,7 +13,7 @@ from core.db.leadership import Leadership
 from core.market import parts
 from core.market.facts import Book, DataSource, ListedMarket, Ticker
 from core.market.scans import VenueHealth, venues
-from core.market.tables import MarketListing, MarketSample, MarketScanRun, MarketVenueState
+from core.market.tables import MarketListingState, MarketSample, MarketScanRun, MarketVenueState
 from indexer.venues import scan_venue
 from indexer.venues.port import Parsed, VenueError, VenueErrorReason
 from indexer.venues.scan_venue import VenueScan
@@ -178,7 +178,7 @@ def test_venue__that_lists_less__has_that_delisted__but_not_what_half_an_answer_
     assert run.planned == 5 - len(gone)
     assert health(database, "kucoin") == state
     with database.read() as session:
-        ended = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
+        ended = select(MarketListingState.token).where(MarketListingState.delisted_at.is_not(None))
         assert session.scalars(ended).all() == gone
 
 
@@ -222,8 +222,8 @@ def test_venue__that_renames_a_ticker__has_the_old_pair_ended_and_the_new_one_sc
 
     with database.read() as session:
         found = session.execute(
-            select(MarketListing.base, MarketListing.delisted_at.is_(None)).order_by(
-                MarketListing.base
+            select(MarketListingState.token, MarketListingState.delisted_at.is_(None)).order_by(
+                MarketListingState.token
             )
         ).all()
     assert [tuple(row) for row in found] == [
