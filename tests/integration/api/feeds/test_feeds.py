@@ -266,21 +266,6 @@ def add_market(session: WriteSession, now: datetime) -> None:
     )
 
 
-def test_the_same_page__is_304_to_its_etag(reader: Subscriber, deps: Deps, clock: Clock) -> None:
-    with deps.database.write() as session:
-        asset_id = add_asset(session)
-        add_transfers(session, asset_id, 1, clock.now)
-    clock.pass_(seconds=SETTLED_S)
-    first = reader.get("/feeds/data/transfers")
-    tag = {"If-None-Match": first.headers["ETag"]}
-    path = "/feeds/data/transfers"
-    assert reader.client.get(path, headers=reader.key | tag).status_code == 304
-    with deps.database.write() as session:
-        add_transfers(session, asset_id, 1, clock.now)
-    clock.pass_(seconds=SETTLED_S)
-    assert reader.client.get(path, headers=reader.key | tag).status_code == 200
-
-
 def test_gap_changes__are_read_by_the_reels_order(
     reader: Subscriber, deps: Deps, clock: Clock
 ) -> None:
