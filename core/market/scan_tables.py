@@ -179,18 +179,8 @@ class MarketGapEpisode(Base):
     withdraw_fee: Mapped[float | None]
 
 
-class MarketGapHour(Base):
-    """Looks of an hour at gaps above 25 bps, and those of them that were actionable."""
-
-    __tablename__ = "arb_hour"
-
-    hour: Mapped[datetime] = mapped_column(primary_key=True)
-    gaps: Mapped[int]
-    actionable: Mapped[int]
-
-
 class MarketAssetGapHour(Base):
-    """The same looks of an hour, at the gaps of one asset."""
+    """Looks of an hour at gaps above 25 bps of an asset, and those of them that were actionable."""
 
     __tablename__ = "arb_asset_hour"
     __table_args__ = (Index("ix_arb_asset_hour_hour", "hour"),)

@@ -34,7 +34,6 @@ from core.market.scan_tables import MarketBurst as MarketBurst
 from core.market.scan_tables import MarketGap as MarketGap
 from core.market.scan_tables import MarketGapChange as MarketGapChange
 from core.market.scan_tables import MarketGapEpisode as MarketGapEpisode
-from core.market.scan_tables import MarketGapHour as MarketGapHour
 from core.market.scan_tables import MarketHistory as MarketHistory
 from core.market.scan_tables import MarketOnchain as MarketOnchain
 from core.market.scan_tables import MarketScanRun as MarketScanRun

@@ -1,5 +1,5 @@
 """What an exchange tells of a pair is part of the pair's state: `listing_state` takes it from
-`market_listing`, which goes.
+`market_listing`, which goes. So does `arb_hour`, which summed the rows of `arb_asset_hour`.
 """
 
 from alembic import op
@@ -23,7 +23,7 @@ NEW = (
 )
 # No release ended at 0100, with which version 0.1.0 begins: nothing runs beside this.
 UNUSED_SINCE = dict.fromkeys(
-    ["market_listing", *(f"listing_state.{name}" for name in NEW), *NAMES], "0100"
+    ["arb_hour", "market_listing", *(f"listing_state.{name}" for name in NEW), *NAMES], "0100"
 )
 
 TAKEN = """
@@ -51,3 +51,4 @@ def upgrade() -> None:
             op.drop_constraint(name, table)
             op.create_foreign_key(name, table, "listing_state", [column], ["listing_id"])
     op.drop_table("market_listing")
+    op.drop_table("arb_hour")
