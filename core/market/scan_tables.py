@@ -25,8 +25,7 @@ class MarketVenueState(Base):
     """How a venue answers. `since`: of the state; `reason`: why it is not ok, in snake_case.
 
     `lag_s`: how long after the venue's time its books were queryable, the 99th percentile of the
-    last minute; `skew_ms`: how far its clock is from ours, the median. `networks`: currencies in
-    the last whole answer.
+    last minute; `skew_ms`: how far its clock is from ours, the median.
     """
 
     __tablename__ = "venue_state"
@@ -41,31 +40,9 @@ class MarketVenueState(Base):
     skew_ms: Mapped[int | None]
     books_per_minute: Mapped[int]
     listings: Mapped[int]
-    networks: Mapped[int | None]
     capabilities: Mapped[dict[str, Any]]
-    markets_at: Mapped[datetime | None]
-    networks_at: Mapped[datetime | None]
-    notices_at: Mapped[datetime | None]
     answered_at: Mapped[datetime | None]
     updated_at: Mapped[datetime]
-
-
-class MarketScanRun(Base):
-    """A venue's minute. `planned`: books that were due; `measured` and `rejected` of those that
-    came; `targets`, `targets_measured`: of the priority ones.
-    """
-
-    __tablename__ = "scan_run"
-    __table_args__ = (Index("ix_scan_run_minute", "minute"),)
-
-    exchange: Mapped[str] = mapped_column(Text, primary_key=True)
-    minute: Mapped[datetime] = mapped_column(primary_key=True)
-    planned: Mapped[int] = mapped_column(Integer)
-    measured: Mapped[int] = mapped_column(Integer)
-    rejected: Mapped[int] = mapped_column(Integer)
-    targets: Mapped[int] = mapped_column(Integer)
-    targets_measured: Mapped[int] = mapped_column(Integer)
-    reason: Mapped[str | None] = mapped_column(Text)
 
 
 class MarketGap(Base):

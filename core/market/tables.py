@@ -36,7 +36,6 @@ from core.market.scan_tables import MarketGapChange as MarketGapChange
 from core.market.scan_tables import MarketGapEpisode as MarketGapEpisode
 from core.market.scan_tables import MarketHistory as MarketHistory
 from core.market.scan_tables import MarketOnchain as MarketOnchain
-from core.market.scan_tables import MarketScanRun as MarketScanRun
 from core.market.scan_tables import MarketSpread as MarketSpread
 from core.market.scan_tables import MarketStateTurn as MarketStateTurn
 from core.market.scan_tables import MarketSummary as MarketSummary

@@ -1,5 +1,6 @@
 """What an exchange tells of a pair is part of the pair's state: `listing_state` takes it from
-`market_listing`, which goes. So does `arb_hour`, which summed the rows of `arb_asset_hour`.
+`market_listing`, which goes. So does `arb_hour`, which summed the rows of `arb_asset_hour`, and what nothing reads: `scan_run`,
+and four columns of `venue_state`.
 """
 
 from alembic import op
@@ -21,9 +22,17 @@ NEW = (
     *("native_id", "native_base", "uq_listing_state_exchange_native_id", "ck_listing_state_status"),
     *("fk_listing_state_asset_id", "fk_listing_state_listing_id"),
 )
+UNREAD = ("networks", "markets_at", "networks_at", "notices_at")
+GONE = ["market_listing", "arb_hour", "scan_run"]
 # No release ended at 0100, with which version 0.1.0 begins: nothing runs beside this.
 UNUSED_SINCE = dict.fromkeys(
-    ["arb_hour", "market_listing", *(f"listing_state.{name}" for name in NEW), *NAMES], "0100"
+    [
+        *GONE,
+        *(f"venue_state.{name}" for name in UNREAD),
+        *(f"listing_state.{name}" for name in NEW),
+        *NAMES,
+    ],
+    "0100",
 )
 
 TAKEN = """
@@ -50,5 +59,7 @@ def upgrade() -> None:
             name = f"fk_{table}_{column}"
             op.drop_constraint(name, table)
             op.create_foreign_key(name, table, "listing_state", [column], ["listing_id"])
-    op.drop_table("market_listing")
-    op.drop_table("arb_hour")
+    for table in GONE:
+        op.drop_table(table)
+    for column in UNREAD:
+        op.drop_column("venue_state", column)
