@@ -105,8 +105,6 @@ class _Measured:
     volume_24h_usd: Mapped[float | None]
     can_deposit: Mapped[bool | None]
     can_withdraw: Mapped[bool | None]
-    venue_at: Mapped[datetime | None]
-    received_at: Mapped[datetime | None]
 
 
 class MarketSample(_Measured, Base):
@@ -131,6 +129,8 @@ class MarketSample(_Measured, Base):
     ts: Mapped[datetime] = mapped_column(primary_key=True)
     every_s: Mapped[int] = mapped_column(Integer)
     fault: Mapped[str | None] = mapped_column(Text)
+    venue_at: Mapped[datetime | None]
+    received_at: Mapped[datetime | None]
 
 
 class MarketRollup(Base):
@@ -201,8 +201,8 @@ class MarketListingState(_Measured, Base):
     A row of a board needs no other table.
 
     `native_`: as the exchange writes it. `token`: the asset. `delisted_at`: it was missing or delisted
-    since. `in_`: inputs of the grade, medians over the trailing 24 hours. `fault`,
-    `fault_at`: of the last look that measured nothing since. `strong_group`: the asset that its
+    since. `in_`: inputs of the grade, medians over the trailing 24 hours. `fault`:
+    of the last look that measured nothing since. `strong_group`: the asset that its
     contracts make it (rules/identity.py). `order_usd`: what lists are sorted by, the volume when it
     was last graded, so that no sample moves a row in an index.
     """
@@ -249,7 +249,6 @@ class MarketListingState(_Measured, Base):
     price_usd: Mapped[float | None]  # mid * usd_per_quote
     sampled_at: Mapped[datetime | None]  # the minute of the sample that is shown
     fault: Mapped[str | None] = mapped_column(Text)
-    fault_at: Mapped[datetime | None]
     grade: Mapped[str | None] = mapped_column(Text)
     grade_streak: Mapped[int] = mapped_column(SmallInteger, server_default=text("0"))
     score: Mapped[float | None]

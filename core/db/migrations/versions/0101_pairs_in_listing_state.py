@@ -1,6 +1,6 @@
 """What an exchange tells of a pair is part of the pair's state: `listing_state` takes it from
 `market_listing`, which goes. So does `arb_hour`, which summed the rows of `arb_asset_hour`, and what nothing reads: `scan_run`,
-and four columns of `venue_state`.
+four columns of `venue_state`, and three that `listing_state` had of the samples.
 """
 
 from alembic import op
@@ -22,13 +22,16 @@ NEW = (
     *("native_id", "native_base", "uq_listing_state_exchange_native_id", "ck_listing_state_status"),
     *("fk_listing_state_asset_id", "fk_listing_state_listing_id"),
 )
-UNREAD = ("networks", "markets_at", "networks_at", "notices_at")
+UNREAD = {
+    "venue_state": ("networks", "markets_at", "networks_at", "notices_at"),
+    "listing_state": ("venue_at", "received_at", "fault_at"),
+}
 GONE = ["market_listing", "arb_hour", "scan_run"]
 # No release ended at 0100, with which version 0.1.0 begins: nothing runs beside this.
 UNUSED_SINCE = dict.fromkeys(
     [
         *GONE,
-        *(f"venue_state.{name}" for name in UNREAD),
+        *(f"{table}.{column}" for table, columns in UNREAD.items() for column in columns),
         *(f"listing_state.{name}" for name in NEW),
         *NAMES,
     ],
@@ -61,5 +64,6 @@ def upgrade() -> None:
             op.create_foreign_key(name, table, "listing_state", [column], ["listing_id"])
     for table in GONE:
         op.drop_table(table)
-    for column in UNREAD:
-        op.drop_column("venue_state", column)
+    for table, columns in UNREAD.items():
+        for column in columns:
+            op.drop_column(table, column)
