@@ -153,15 +153,14 @@ def _step_episodes(
         if one.pair.is_actionable and one.pair.gross_bps > EPISODE_BPS
     }
     for key in {*going, *above}:
-        row, net_bps = going.get(key), new[key].pair.net_bps[0] if key in new else None
+        row = going.get(key)
         if row is not None and (over_at := episode_end(row.last_at, now)) is not None:
             row.ended_at, row = over_at, None
             session.flush()  # before the pair begins another
         if row is None and key in above:
             session.add(_episode(new[key], now))
-        elif row is not None:
-            row.last_at = now if key in above else row.last_at
-            row.best_net_1k_bps = max(row.best_net_1k_bps, net_bps or row.best_net_1k_bps)
+        elif row is not None and key in above:
+            row.last_at = now
     session.flush()
 
 
@@ -173,7 +172,6 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
         began_at=now,
         last_at=now,
         ended_at=None,
-        best_net_1k_bps=seen.pair.net_bps[0] or 0.0,
         buy_fee_bps=seen.pair.taker_fees_bps[0],
         sell_fee_bps=seen.pair.taker_fees_bps[1],
         net_1k_bps=seen.pair.net_bps[0],

@@ -148,7 +148,6 @@ class MarketGapEpisode(Base):
     began_at: Mapped[datetime]
     last_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
-    best_net_1k_bps: Mapped[float]
     buy_fee_bps: Mapped[float | None]
     sell_fee_bps: Mapped[float | None]
     net_1k_bps: Mapped[float | None]

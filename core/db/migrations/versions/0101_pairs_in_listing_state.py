@@ -1,6 +1,6 @@
 """What an exchange tells of a pair is part of the pair's state: `listing_state` takes it from
 `market_listing`, which goes. So does `arb_hour`, which summed the rows of `arb_asset_hour`, and what nothing reads: `scan_run`,
-four columns of `venue_state`, and three that `listing_state` had of the samples.
+columns of `venue_state` and `arb_episode`, and three that `listing_state` had of the samples.
 """
 
 from alembic import op
@@ -23,6 +23,7 @@ NEW = (
     *("fk_listing_state_asset_id", "fk_listing_state_listing_id"),
 )
 UNREAD = {
+    "arb_episode": ("best_net_1k_bps",),
     "venue_state": ("networks", "markets_at", "networks_at", "notices_at"),
     "listing_state": ("venue_at", "received_at", "fault_at"),
 }
