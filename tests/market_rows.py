@@ -40,7 +40,6 @@ from core.market.tables import (
     MarketAsset,
     MarketAssetState,
     MarketCount,
-    MarketListing,
     MarketListingState,
     MarketNetwork,
     MarketOutcome,
@@ -94,14 +93,8 @@ def add_pairs(session: WriteSession, pairs: Iterable[ListedPair], now: datetime)
         assets[base] = row.id
     listings = {}
     for pair in pairs:
-        symbol = Symbol(pair.base, pair.quote)
-        add_listings(session, pair.exchange, [symbol], is_simulated=True, now=now)
-        found = find_listing(session, pair.exchange, symbol)
-        assert found is not None
-        listings[found.token_id] = found.id
-        session.add(_listing(pair, found.id, assets[pair.base], now))
-        session.flush()
-        session.add(_state(pair, found.id, found.token_id, assets[pair.base], now))
+        state = _state(session, pair, assets[pair.base], now)
+        listings[state.token_id] = state.listing_id
     for base, asset_id in assets.items():
         session.add(_asset([pair for pair in pairs if pair.base == base], asset_id, now))
     session.add(MarketCount(name="listings", n=len(pairs)))
@@ -110,27 +103,41 @@ def add_pairs(session: WriteSession, pairs: Iterable[ListedPair], now: datetime)
     return MarketIds(listings, assets)
 
 
-def _listing(pair: ListedPair, listing_id: int, asset_id: int, now: datetime) -> MarketListing:
-    return MarketListing(
-        listing_id=listing_id,
-        asset_id=asset_id,
-        exchange=pair.exchange,
-        native_id=f"{pair.base}{pair.quote}",
-        native_base=pair.base,
-        native_quote=pair.quote,
-        base=pair.base,
-        quote=pair.quote,
-        asset_class="crypto",
-        status=pair.status,
-        has_st_tag=None,
-        has_caution=None,
-        first_seen_at=now - timedelta(days=90),
-        seen_at=now,
+def add_state(
+    session: WriteSession,
+    exchange: str,
+    base: str,
+    asset_id: int,
+    now: datetime,
+    quote: str = "USDT",
+    **known: Any,
+) -> MarketListingState:
+    """A pair that the exchange lists since now, and what is known of it."""
+    symbol = Symbol(base, quote)
+    add_listings(session, exchange, [symbol], is_simulated=True, now=now)
+    found = find_listing(session, exchange, symbol)
+    assert found is not None
+    named: dict[str, Any] = {
+        "native_id": f"{base}{quote}",
+        "native_base": base,
+        "token": base,
+        "symbol": symbol.in_body,
+        "token_id": found.token_id,
+        "source": DataSource.SIMULATED,
+        "is_simulated": True,
+        "first_seen_at": now,
+        "updated_at": now,
+    }
+    state = MarketListingState(
+        listing_id=found.id, asset_id=asset_id, exchange=exchange, **(named | known)
     )
+    session.add(state)
+    session.flush()
+    return state
 
 
 def _state(
-    pair: ListedPair, listing_id: int, token_id: str, asset_id: int, now: datetime
+    session: WriteSession, pair: ListedPair, asset_id: int, now: datetime
 ) -> MarketListingState:
     depth = pair.volume_usd / 1_000
     measured: dict[str, Any] = {
@@ -176,15 +183,9 @@ def _state(
             "graded_at": now,
             "grade_version": "grade_v1",
         }
-    return MarketListingState(
-        listing_id=listing_id,
-        asset_id=asset_id,
-        exchange=pair.exchange,
-        token=pair.base,
-        symbol=f"{pair.base}/{pair.quote}",
-        token_id=token_id,
-        source=DataSource.SIMULATED,
-        is_simulated=True,
+    return add_state(
+        session,
+        *(pair.exchange, pair.base, asset_id, now, pair.quote),
         status=pair.status,
         asset_class="crypto",
         first_seen_at=now - timedelta(days=90),
@@ -194,7 +195,6 @@ def _state(
         can_withdraw=pair.can_withdraw,
         order_usd=pair.volume_usd,
         gates=["thin_depth"] if pair.grade == "F" else [],
-        updated_at=now,
         **measured,
         **graded,
     )

@@ -14,15 +14,16 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from api.kernel.fields import InstantText
 from api.kernel.operation import AnswerBody, ReadCall
 from api.shared.figures import short
 from core.errors import InvalidParameterError
 from core.kept import KeptNewest
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
-from core.market.board_views import BoardValues, OpenOfAsset, PlacedRow
+from core.market.board_views import BoardValues, PlacedRow
 from core.market.rules.grade import Letter
-from core.times import instant_text, instant_text_or_none, utc_text
+from core.times import instant_text_or_none, utc_text
 
 STALE_AFTER_LOOKS: Final = 3  # a listing that was not measured for so long is stale
 LEAST_STALE_S: Final = 180
@@ -59,7 +60,7 @@ class ShownGradeInputs(AnswerBody):
 class OpenWarning(AnswerBody):
     type: str
     severity: str
-    issued_at: str
+    issued_at: InstantText
     exchange: str
 
 
@@ -196,15 +197,6 @@ def _shown(row: BoardValues) -> KeptRow:
         **simulated(row["is_simulated"]),
     }
     return KeptRow(fields, row["sampled_at"], row["every_s"])
-
-
-def open_warning(one: OpenOfAsset) -> OpenWarning:
-    return OpenWarning(
-        type=one.type,
-        severity=one.severity,
-        issued_at=instant_text(one.issued_at),
-        exchange=one.exchange,
-    )
 
 
 def simulated(is_simulated: bool) -> dict[str, Any]:

@@ -9,11 +9,10 @@ from typing import Annotated, Final
 
 from pydantic import Field, WithJsonSchema
 
-from api.kernel.fields import WHOLE
+from api.kernel.fields import WHOLE, InstantText
 from api.kernel.operation import AnswerBody
 from core.errors import InvalidParameterError
 from core.published.rules import PublishCause, PublishedVersion
-from core.times import instant_text
 
 _DAY: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 # its form is looked at by `chosen_version`, whose refusal says it in words
@@ -24,21 +23,15 @@ VersionNumber = Annotated[int, Field(ge=1, le=1_000_000), WHOLE]
 class Publication(AnswerBody):
     day: str
     version: int = Field(description="of the day, from 1; the newest unless another is asked for")
-    as_of: str = Field(description="nothing later is in the figures")
-    computed_at: str
+    as_of: InstantText = Field(description="nothing later is in the figures")
+    computed_at: InstantText
     cause: PublishCause = Field(
         description="first; late_inputs: more is known of that moment; correction: other rules"
     )
 
 
 def publication(found: PublishedVersion) -> Publication:
-    return Publication(
-        day=found.day.isoformat(),
-        version=found.version,
-        as_of=instant_text(found.as_of),
-        computed_at=instant_text(found.computed_at),
-        cause=found.cause,
-    )
+    return Publication.of(found, day=found.day.isoformat())
 
 
 def chosen_version(

@@ -166,14 +166,7 @@ def _posting_tier(work: VerifiedWork | None) -> PostingTier | None:
 
 
 def _hall(standing: HallStanding) -> StripHall:
-    return StripHall(
-        ranked=standing.ranked,
-        rank=standing.rank,
-        days_live=standing.days_live,
-        trades=standing.trades,
-        days_needed=DAYS_NEEDED,
-        trades_needed=TRADES_NEEDED,
-    )
+    return StripHall.of(standing, days_needed=DAYS_NEEDED, trades_needed=TRADES_NEEDED)
 
 
 def _limits(conduct: Conduct) -> StripLimits:

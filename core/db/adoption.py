@@ -71,15 +71,17 @@ def adopt(connection: Connection) -> list[str]:
     """What was done, a sentence each; empty: it was done before. All of it happens, or nothing.
 
     The connection must be the owner's, and no process of before 0.1.0 may run.
-    Errors: CommandError for a database that is at another migration.
+    Errors: CommandError for a database that is at a migration which this code does not know, or at
+    several.
     """
     with connection.begin():
         locks.MIGRATION.wait(connection)
         found = revisions.recorded(connection)
-        if found != [revisions.LAST_BEFORE]:
-            if (why := revisions.behind(found)) is not None:
-                raise CommandError(f"The database is not adopted: {why}")
+        if len(found) == 1 and revisions.ahead(found) is None:
             return []
+        if found != [revisions.LAST_BEFORE]:
+            why = revisions.behind(found) or revisions.ahead(found)
+            raise CommandError(f"The database is not adopted: {why}")
         as_it_stands = connection.execution_options(no_parameters=True)
         for statement in GOES.values():
             as_it_stands.exec_driver_sql(statement)

@@ -61,7 +61,7 @@ def upgrade(url: str, to: str = "head") -> None:
 def adopt(url: str) -> list[str]:
     """What was done to a database from before 0.1.0; empty: it was done before.
 
-    Errors: CommandError for a database that is at another migration.
+    Errors: CommandError for a database that is at a migration which this code does not know.
     """
     return _with_connection(url, adoption.adopt)
 

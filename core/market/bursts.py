@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.rules.research import BurstSample, BurstSummary
-from core.market.tables import MarketBurst, MarketListing
+from core.market.tables import MarketBurst, MarketListingState
 from core.times import exact_instant_text
 
 USUAL_OVER: Final = timedelta(hours=24)
@@ -24,7 +24,7 @@ select r.listing_id,
        10000 * sqrt(sum(r.rv * r.rv) / nullif(sum((r.n - 1) * 120.0 / r.expected), 0)) as sigma_bps,
        percentile_cont(0.5) within group (order by r.spread_p50_bps) as spread_bps,
        percentile_cont(0.5) within group (order by r.depth_2_usd) as depth_usd
-from snap_2h r join market_listing l on l.listing_id = r.listing_id
+from snap_2h r join listing_state l on l.listing_id = r.listing_id
 where l.exchange = :exchange and l.delisted_at is null and r.bucket >= :since and r.bucket <= :until
   and r.n > 1 and r.expected > 0 and r.rv is not null
 group by r.listing_id having count(*) >= :least
@@ -62,8 +62,8 @@ def begun_since(session: Session, exchange: str, since: datetime) -> Mapping[int
     """By listing, when its newest capture began, of those that began since then."""
     query = (
         select(MarketBurst.listing_id, func.max(MarketBurst.began_at))
-        .join(MarketListing, MarketListing.listing_id == MarketBurst.listing_id)
-        .where(MarketListing.exchange == exchange, MarketBurst.began_at >= since)
+        .join(MarketListingState, MarketListingState.listing_id == MarketBurst.listing_id)
+        .where(MarketListingState.exchange == exchange, MarketBurst.began_at >= since)
         .group_by(MarketBurst.listing_id)
     )
     return dict(session.execute(query).all())

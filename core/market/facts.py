@@ -59,7 +59,6 @@ class ListedMarket:
     exchange: str
     native_id: str
     native_base: str
-    native_quote: str
     base: str
     quote: str
     status: MarketStatus | None

@@ -26,7 +26,6 @@ from core.market.tables import (
     MarketGap,
     MarketGapChange,
     MarketGapEpisode,
-    MarketGapHour,
     MarketSpread,
 )
 
@@ -76,7 +75,6 @@ def prune(session: WriteSession, now: datetime) -> int:
     for column, table in (
         (MarketGapChange.at, MarketGapChange),
         (MarketGapEpisode.last_at, MarketGapEpisode),
-        (MarketGapHour.hour, MarketGapHour),
         (MarketAssetGapHour.hour, MarketAssetGapHour),
     ):
         done = session.execute(delete(table).where(column < now - REEL_KEPT))
@@ -155,15 +153,14 @@ def _step_episodes(
         if one.pair.is_actionable and one.pair.gross_bps > EPISODE_BPS
     }
     for key in {*going, *above}:
-        row, net_bps = going.get(key), new[key].pair.net_bps[0] if key in new else None
+        row = going.get(key)
         if row is not None and (over_at := episode_end(row.last_at, now)) is not None:
             row.ended_at, row = over_at, None
             session.flush()  # before the pair begins another
         if row is None and key in above:
             session.add(_episode(new[key], now))
-        elif row is not None:
-            row.last_at = now if key in above else row.last_at
-            row.best_net_1k_bps = max(row.best_net_1k_bps, net_bps or row.best_net_1k_bps)
+        elif row is not None and key in above:
+            row.last_at = now
     session.flush()
 
 
@@ -175,7 +172,6 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
         began_at=now,
         last_at=now,
         ended_at=None,
-        best_net_1k_bps=seen.pair.net_bps[0] or 0.0,
         buy_fee_bps=seen.pair.taker_fees_bps[0],
         sell_fee_bps=seen.pair.taker_fees_bps[1],
         net_1k_bps=seen.pair.net_bps[0],
@@ -185,23 +181,13 @@ def _episode(seen: SeenGap, now: datetime) -> MarketGapEpisode:
 
 
 def _count_hour(session: WriteSession, gaps: Iterable[SeenGap], now: datetime) -> None:
-    """Looks at gaps above 25 bps, of all assets and of each."""
+    """Looks at gaps above 25 bps, of each asset."""
     wide = [one for one in gaps if one.pair.gross_bps > EPISODE_BPS]
     if not wide:
         return
     hour = now.replace(minute=0, second=0, microsecond=0)
     looks = Counter(one.asset_id for one in wide)
     actionable = Counter(one.asset_id for one in wide if one.pair.is_actionable)
-    add = insert(MarketGapHour).values(hour=hour, gaps=looks.total(), actionable=actionable.total())
-    session.execute(
-        add.on_conflict_do_update(
-            index_elements=["hour"],
-            set_={
-                "gaps": MarketGapHour.gaps + add.excluded.gaps,
-                "actionable": MarketGapHour.actionable + add.excluded.actionable,
-            },
-        )
-    )
     rows = [
         {"asset_id": one, "hour": hour, "gaps": count, "actionable": actionable[one]}
         for one, count in looks.items()
@@ -258,8 +244,8 @@ def figures(session: Session, now: datetime) -> GapFigures:
         .where(MarketGapEpisode.last_at >= now - timedelta(days=1))
     )
     looks, actionable = session.execute(
-        select(func.sum(MarketGapHour.gaps), func.sum(MarketGapHour.actionable)).where(
-            MarketGapHour.hour >= now - REEL_KEPT
+        select(func.sum(MarketAssetGapHour.gaps), func.sum(MarketAssetGapHour.actionable)).where(
+            MarketAssetGapHour.hour >= now - REEL_KEPT
         )
     ).one()
     return GapFigures(int(hits or 0), float(actionable / looks) if looks else None)

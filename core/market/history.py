@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
-from core.market.tables import MarketHistory, MarketListing
+from core.market.tables import MarketHistory, MarketListingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class KnownHistory:
 
 def is_empty(session: Session) -> bool:
     """No venue was ever asked."""
-    return session.scalar(select(MarketListing.listing_id).limit(1)) is None
+    return session.scalar(select(MarketListingState.listing_id).limit(1)) is None
 
 
 def known(session: Session) -> KnownHistory | None:

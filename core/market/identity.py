@@ -25,7 +25,6 @@ from core.market.rules.identity import (
 from core.market.rules.transfer import token_transfer
 from core.market.tables import (
     MarketAssetState,
-    MarketListing,
     MarketListingState,
     MarketNetwork,
 )
@@ -64,17 +63,11 @@ class ToldCoins:
 
 
 def told(session: Session) -> ToldCoins:
+    of = MarketListingState
     listings = session.execute(
-        select(
-            MarketListing.exchange,
-            MarketListing.native_base,
-            MarketListing.asset_id,
-            MarketListing.base,
-            MarketListing.listing_id,
-        )
-        .join(MarketListingState, MarketListingState.listing_id == MarketListing.listing_id)
-        .where(MarketListing.delisted_at.is_(None))
-        .order_by(MarketListingState.order_usd.desc(), MarketListing.listing_id)
+        select(of.exchange, of.native_base, of.asset_id, of.token, of.listing_id)
+        .where(of.delisted_at.is_(None))
+        .order_by(of.order_usd.desc(), of.listing_id)
     )
     return ToldCoins(listings.all(), session.scalars(select(MarketNetwork)).all())
 
@@ -83,7 +76,7 @@ def graph_of(told: ToldCoins) -> CoinGraph:
     coins = dict[Coin, ListedCoin]()
     for row in told.listings:
         coin = Coin(row.exchange, row.native_base)
-        coins.setdefault(coin, ListedCoin(coin, row.asset_id, row.base, row.listing_id))
+        coins.setdefault(coin, ListedCoin(coin, row.asset_id, row.token, row.listing_id))
     statuses: defaultdict[Coin, list[NetworkStatus]] = defaultdict(list)
     for network in told.networks:
         coin = Coin(network.exchange, network.native_base)
@@ -106,17 +99,12 @@ class ShownCoins:
 
 
 def shown(session: Session) -> ShownCoins:
-    of = MarketAssetState
+    of, pair = MarketAssetState, MarketListingState
     assets = select(
         *(of.asset_id, of.token, of.exchanges, of.identity, of.transfer),
         *(of.contracts, of.groups, of.links),
     )
-    listings = select(
-        MarketListing.listing_id,
-        MarketListing.exchange,
-        MarketListing.native_base,
-        MarketListingState.strong_group,
-    ).join(MarketListingState, MarketListingState.listing_id == MarketListing.listing_id)
+    listings = select(pair.listing_id, pair.exchange, pair.native_base, pair.strong_group)
     return ShownCoins(session.execute(assets).all(), session.execute(listings).all())
 
 

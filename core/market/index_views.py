@@ -16,7 +16,6 @@ from core.market.rollups import BUCKET
 from core.market.tables import (
     MarketAssetState,
     MarketGrade,
-    MarketListing,
     MarketListingState,
     MarketNetwork,
     MarketRollup,
@@ -72,20 +71,19 @@ def coin_markets(session: Session, tickers: Collection[str], at: datetime) -> li
             MarketListingState.token,
             MarketListingState.token_id,
             MarketListingState.exchange,
-            MarketListing.native_base,
+            MarketListingState.native_base,
             MarketAssetState.groups,
             grades.c.letter,
             depths.c.depth_usd,
             MarketListingState.is_simulated,
         )
-        .join(MarketListing, MarketListing.listing_id == MarketListingState.listing_id)
         .join(MarketAssetState, MarketAssetState.asset_id == MarketListingState.asset_id)
         .join(depths, MarketListingState.listing_id > 0)
         .outerjoin(grades, MarketListingState.listing_id > 0)
         .where(
             MarketAssetState.token.in_(tickers),
-            MarketListing.first_seen_at <= at,
-            MarketListing.delisted_at.is_(None) | (MarketListing.delisted_at > at),
+            MarketListingState.first_seen_at <= at,
+            MarketListingState.delisted_at.is_(None) | (MarketListingState.delisted_at > at),
         )
         .order_by(MarketListingState.token_id)
     )

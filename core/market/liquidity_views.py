@@ -12,7 +12,7 @@ from sqlalchemy import Text, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from core.db.base import Timestamp
-from core.market.tables import MarketListing, MarketListingState, MarketRollup
+from core.market.tables import MarketListingState, MarketRollup
 
 DAY: Final = timedelta(hours=24)
 BUCKETS_A_DAY: Final = 12  # of two hours
@@ -55,30 +55,26 @@ _RETURNS = (
     )
     .lateral("returns")
 )
-LIQUIDITY: Final = (
-    select(
-        _STATE.grade,
-        _STATE.is_provisional,
-        _STATE.in_depth_usd,
-        _STATE.in_volume_24h_usd,
-        _RETURNS.c.squares,
-        _RETURNS.c.buckets,
-        _STATE.mid,
-        _STATE.usd_per_quote,
-        _STATE.bid_05_usd,
-        _STATE.bid_1_usd,
-        _STATE.bid_2_usd,
-        _STATE.ask_05_usd,
-        _STATE.ask_1_usd,
-        _STATE.ask_2_usd,
-        _STATE.sampled_at,
-        _STATE.every_s,
-        MarketListing.min_size_quote,
-        _STATE.is_simulated,
-    )
-    .join(MarketListing, MarketListing.listing_id == _STATE.listing_id)
-    .join(_RETURNS, _RETURNS.c.buckets >= 0)
-)
+LIQUIDITY: Final = select(
+    _STATE.grade,
+    _STATE.is_provisional,
+    _STATE.in_depth_usd,
+    _STATE.in_volume_24h_usd,
+    _RETURNS.c.squares,
+    _RETURNS.c.buckets,
+    _STATE.mid,
+    _STATE.usd_per_quote,
+    _STATE.bid_05_usd,
+    _STATE.bid_1_usd,
+    _STATE.bid_2_usd,
+    _STATE.ask_05_usd,
+    _STATE.ask_1_usd,
+    _STATE.ask_2_usd,
+    _STATE.sampled_at,
+    _STATE.every_s,
+    _STATE.min_size_quote,
+    _STATE.is_simulated,
+).join(_RETURNS, _RETURNS.c.buckets >= 0)
 """Of every market; with `liquidity_from` for a statement that joins it. It takes `since` and `now`."""
 
 MARKET: Final = _STATE.token_id

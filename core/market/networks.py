@@ -19,7 +19,7 @@ from core.db import locks
 from core.db.engine import WriteSession
 from core.market.facts import NetworkStatus
 from core.market.queries import WHOLE_SHARE
-from core.market.tables import MarketListing, MarketNetwork, MarketTransferEvent
+from core.market.tables import MarketListingState, MarketNetwork, MarketTransferEvent
 
 IN_ORDER: Final = "transfer_event"
 DIRECTIONS: Final = ("deposit", "withdraw")
@@ -32,8 +32,8 @@ def learn_networks(
     """Whether it was written, as at least 80 % of what was known came. Of coins that are not listed
     here nothing is kept.
     """
-    listed = select(MarketListing.native_base, MarketListing.asset_id).where(
-        MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None)
+    listed = select(MarketListingState.native_base, MarketListingState.asset_id).where(
+        MarketListingState.exchange == exchange, MarketListingState.delisted_at.is_(None)
     )
     assets = dict(session.execute(listed).all())
     new = {(one.native_base, one.chain): one for one in statuses if one.native_base in assets}

@@ -15,7 +15,7 @@ from core.market import queries
 from core.market.facts import MarketStatus, VenueNotice
 from core.market.rules import notices as rules
 from core.market.rules.notices import NoticeReading, OutcomeKind, TagSighting
-from core.market.tables import MarketListing, MarketNotice, MarketOutcome, MarketTag
+from core.market.tables import MarketListingState, MarketNotice, MarketOutcome, MarketTag
 
 # Held from before an id is given until its transaction ends: ids are committed in their order, so
 # whoever reads on from an id misses no row (docs/feeds.md#reading-on).
@@ -93,8 +93,8 @@ def learn_tags(session: WriteSession, exchange: str, now: datetime) -> int:
     time; call before the sightings of this scan are written. How many.
     """
     shown = session.execute(
-        select(MarketListing.native_base, MarketListing.asset_id)
-        .where(MarketListing.exchange == exchange, MarketListing.has_st_tag.is_(True))
+        select(MarketListingState.native_base, MarketListingState.asset_id)
+        .where(MarketListingState.exchange == exchange, MarketListingState.has_st_tag.is_(True))
         .distinct()
     ).all()
     known = set(
@@ -141,9 +141,13 @@ def _declared(
 def _base(session: Session, exchange: str, native_base: str) -> _Base | None:
     """None: the exchange lists no such coin."""
     rows: Sequence[Any] = session.execute(
-        select(MarketListing.asset_id, MarketListing.asset_class, MarketListing.status)
-        .where(MarketListing.exchange == exchange, MarketListing.native_base == native_base)
-        .order_by(MarketListing.listing_id)
+        select(
+            MarketListingState.asset_id, MarketListingState.asset_class, MarketListingState.status
+        )
+        .where(
+            MarketListingState.exchange == exchange, MarketListingState.native_base == native_base
+        )
+        .order_by(MarketListingState.listing_id)
     ).all()
     if not rows:
         return None

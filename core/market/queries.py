@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -20,7 +20,6 @@ from core.market.tables import (
     MarketAsset,
     MarketAssetState,
     MarketCount,
-    MarketListing,
     MarketListingState,
     MarketTag,
 )
@@ -54,17 +53,18 @@ class MarketsLearned:
 
 def known_listings(session: Session, exchange: str) -> tuple[KnownListing, ...]:
     """Those that trade, or of which it is unknown."""
-    columns = (getattr(MarketListing, one.name) for one in fields(KnownListing))
-    query = select(*columns).where(
-        MarketListing.exchange == exchange, MarketListing.delisted_at.is_(None)
-    )
+    of = MarketListingState
+    query = select(
+        *(of.listing_id, of.asset_id, of.exchange, of.native_id, of.native_base),
+        *(of.token, func.split_part(of.symbol, "/", 2), of.status),
+    ).where(of.exchange == exchange, of.delisted_at.is_(None))
     return tuple(KnownListing(*row) for row in session.execute(query))
 
 
 def assets_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, int]:
     """The asset of each listing."""
-    query = select(MarketListing.listing_id, MarketListing.asset_id).where(
-        MarketListing.listing_id.in_(listing_ids)
+    query = select(MarketListingState.listing_id, MarketListingState.asset_id).where(
+        MarketListingState.listing_id.in_(listing_ids)
     )
     return dict(session.execute(query).all())
 
@@ -83,30 +83,28 @@ def learn_markets(
     listings.add_listings(session, exchange, symbols, is_simulated=is_simulated, now=now)
     ids = listings.ids_of(session, list(taken))
     assets = ensure_assets(session, {one.base for one in taken.values()}, is_simulated, now)
-    known = {
-        one.listing_id: one
-        for one in session.scalars(select(MarketListing).where(MarketListing.exchange == exchange))
-    }
+    known = {one.listing_id: one for one in session.execute(_TOLD_OF, {"exchange": exchange})}
     standing = [one for one in known.values() if one.delisted_at is None]
     is_partial = len(taken) < WHOLE_SHARE * len(standing)
     _release_names(
         session, exchange, {one.native_id: ids[name] for name, one in taken.items()}, now
     )
-    rows = [_row(ids[name], assets[one.base], one, now) for name, one in taken.items()]
-    added = [row for row in rows if row["listing_id"] not in known]
+    told = [
+        {"listing_id": ids[name], "token_id": name, "asset_id": assets[one.base], **asdict(one)}
+        for name, one in taken.items()
+    ]
     changed = [
         row
-        for row in rows
-        if (old := known.get(row["listing_id"])) is not None
-        and any(getattr(old, name) != row[name] for name in _SHOWN)
+        for row in told
+        if (old := known.get(row["listing_id"])) is None
+        or any(getattr(old, name) != row[name] for name in _TOLD)
     ]
-    _write_listings(session, rows, now)
-    _show(session, [*added, *changed], taken, source, now)
-    if added:
-        add = insert(MarketCount).values(name=LISTINGS, n=len(added))
+    _write(session, changed, source, now)
+    if added := sum(row["listing_id"] not in known for row in changed):
+        add = insert(MarketCount).values(name=LISTINGS, n=added)
         more = {"n": MarketCount.n + add.excluded.n}
         session.execute(add.on_conflict_do_update(index_elements=["name"], set_=more))
-    here = {row["listing_id"] for row in rows}
+    here = {row["listing_id"] for row in told}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
     return MarketsLearned(is_partial, tuple(refused))
@@ -163,17 +161,15 @@ def _ours(
     return taken, refused
 
 
-def _row(listing_id: int, asset_id: int, one: ListedMarket, now: datetime) -> dict[str, Any]:
-    return asdict(one) | {
-        "listing_id": listing_id,
-        "asset_id": asset_id,
-        "first_seen_at": now,
-        "seen_at": now,
-        "delisted_at": now if one.status is MarketStatus.DELISTED else None,
-    }
-
-
-_SHOWN: Final = ("status", "asset_class", "has_st_tag", "has_caution", "asset_id")
+_TOLD: Final = (
+    *("native_id", "native_base", "asset_id", "status", "asset_class", "has_st_tag"),
+    *("has_caution", "listed_at", "min_size_quote"),
+)
+_TOLD_OF: Final = select(
+    MarketListingState.listing_id,
+    MarketListingState.delisted_at,
+    *(getattr(MarketListingState, name) for name in _TOLD),
+).where(MarketListingState.exchange == bindparam("exchange"))
 
 
 def _release_names(
@@ -182,84 +178,60 @@ def _release_names(
     """A venue that renamed a ticker kept the market's id: what had it before is over, under an id
     that no venue gives.
     """
+    of = MarketListingState
     held = session.execute(
-        select(MarketListing.native_id, MarketListing.listing_id).where(
-            MarketListing.exchange == exchange, MarketListing.native_id.in_(list(ids))
+        select(of.native_id, of.listing_id).where(
+            of.exchange == exchange, of.native_id.in_(list(ids))
         )
     )
     lost = {listing_id: name for name, listing_id in held if ids[name] != listing_id}
     for listing_id, name in lost.items():
         session.execute(
-            update(MarketListing)
-            .where(MarketListing.listing_id == listing_id)
+            update(of)
+            .where(of.listing_id == listing_id)
             .values(native_id=f"{name} (until {now:%Y-%m-%d}, {listing_id})")
         )
     _end(session, list(lost), now)
 
 
-def _write_listings(
-    session: WriteSession, rows: Sequence[Mapping[str, Any]], now: datetime
+def _write(
+    session: WriteSession, told: Sequence[Mapping[str, Any]], source: DataSource, now: datetime
 ) -> None:
-    if not rows:
+    """`told`: pairs that are new, or that the exchange lists otherwise than before."""
+    if not told:
         return
-    add = insert(MarketListing)
-    moved = [name for name in rows[0] if name not in {"listing_id", "first_seen_at"}]
-    session.execute(
-        add.on_conflict_do_update(
-            index_elements=["listing_id"], set_={name: add.excluded[name] for name in moved}
-        ),
-        list(rows),
-    )
-
-
-def _show(
-    session: WriteSession,
-    rows: Sequence[Mapping[str, Any]],
-    taken: Mapping[str, ListedMarket],
-    source: DataSource,
-    now: datetime,
-) -> None:
-    """Their rows of the board."""
-    if not rows:
-        return
-    names = {(one.base, one.quote): name for name, one in taken.items()}
     turn = states.take_turn(session, now)
-    shown = [
-        {name: row[name] for name in (*_SHOWN, "listing_id", "exchange", "first_seen_at")}
+    rows = [
+        {name: row[name] for name in (*_TOLD, "listing_id", "exchange", "token_id")}
         | {
             "token": row["base"],
             "symbol": f"{row['base']}/{row['quote']}",
-            "token_id": names[row["base"], row["quote"]],
             "source": source,
             "is_simulated": source is DataSource.SIMULATED,
+            "first_seen_at": now,
+            "delisted_at": now if row["status"] is MarketStatus.DELISTED else None,
             "updated_at": turn,
         }
-        for row in rows
+        for row in told
     ]
     add = insert(MarketListingState)
-    moved = (*_SHOWN, "source", "is_simulated", "updated_at")
+    moved = (*_TOLD, "source", "is_simulated", "delisted_at", "updated_at")
     session.execute(
         add.on_conflict_do_update(
             index_elements=["listing_id"], set_={name: add.excluded[name] for name in moved}
         ),
-        shown,
+        rows,
     )
 
 
 def _end(session: WriteSession, listing_ids: Sequence[int], now: datetime) -> None:
-    if not listing_ids:
-        return
-    gone = {"status": MarketStatus.DELISTED}
-    session.execute(
-        update(MarketListing)
-        .where(MarketListing.listing_id.in_(listing_ids))
-        .values(**gone, delisted_at=now)
-    )
-    session.execute(
-        update(MarketListingState)
-        .where(MarketListingState.listing_id.in_(listing_ids))
-        .values(**gone, updated_at=states.take_turn(session, now))
-    )
+    if listing_ids:
+        turn = states.take_turn(session, now)
+        session.execute(
+            update(MarketListingState)
+            .where(MarketListingState.listing_id.in_(listing_ids))
+            .values(status=MarketStatus.DELISTED, delisted_at=now, updated_at=turn)
+        )
 
 
 def see_tags(

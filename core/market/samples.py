@@ -29,21 +29,20 @@ MEASURES: Final = (
 SHOWN: Final = (
     *MEASURES,
     *("fx_source", "is_truncated", "volume_24h_usd", "can_deposit", "can_withdraw"),
-    *("venue_at", "received_at"),
 )
 
 _SHOW: Final = text(
     "update listing_state s set "  # noqa: S608 (columns are named above, values are bound)
     + ", ".join(f"{name} = x.{name}" for name in SHOWN)
     + """, price_usd = x.mid * x.usd_per_quote, sampled_at = x.ts, every_s = x.every_s,
-        fault = null, fault_at = null, updated_at = :now,
+        fault = null, updated_at = :now,
         order_usd = case when s.order_usd = 0 then coalesce(x.volume_24h_usd, 0) else s.order_usd end
     from snap_1m x
     where x.ts = :minute and x.listing_id = any(:ids) and x.listing_id = s.listing_id and x.fault is null
       and (s.sampled_at is null or s.sampled_at <= x.ts)"""
 )
 _FAULTS: Final = text("""
-update listing_state s set fault = x.fault, fault_at = x.ts, every_s = x.every_s, updated_at = :now
+update listing_state s set fault = x.fault, every_s = x.every_s, updated_at = :now
 from snap_1m x
 where x.ts = :minute and x.listing_id = any(:ids) and x.listing_id = s.listing_id and x.fault is not null
 """)

@@ -25,8 +25,7 @@ class MarketVenueState(Base):
     """How a venue answers. `since`: of the state; `reason`: why it is not ok, in snake_case.
 
     `lag_s`: how long after the venue's time its books were queryable, the 99th percentile of the
-    last minute; `skew_ms`: how far its clock is from ours, the median. `networks`: currencies in
-    the last whole answer.
+    last minute; `skew_ms`: how far its clock is from ours, the median.
     """
 
     __tablename__ = "venue_state"
@@ -41,31 +40,9 @@ class MarketVenueState(Base):
     skew_ms: Mapped[int | None]
     books_per_minute: Mapped[int]
     listings: Mapped[int]
-    networks: Mapped[int | None]
     capabilities: Mapped[dict[str, Any]]
-    markets_at: Mapped[datetime | None]
-    networks_at: Mapped[datetime | None]
-    notices_at: Mapped[datetime | None]
     answered_at: Mapped[datetime | None]
     updated_at: Mapped[datetime]
-
-
-class MarketScanRun(Base):
-    """A venue's minute. `planned`: books that were due; `measured` and `rejected` of those that
-    came; `targets`, `targets_measured`: of the priority ones.
-    """
-
-    __tablename__ = "scan_run"
-    __table_args__ = (Index("ix_scan_run_minute", "minute"),)
-
-    exchange: Mapped[str] = mapped_column(Text, primary_key=True)
-    minute: Mapped[datetime] = mapped_column(primary_key=True)
-    planned: Mapped[int] = mapped_column(Integer)
-    measured: Mapped[int] = mapped_column(Integer)
-    rejected: Mapped[int] = mapped_column(Integer)
-    targets: Mapped[int] = mapped_column(Integer)
-    targets_measured: Mapped[int] = mapped_column(Integer)
-    reason: Mapped[str | None] = mapped_column(Text)
 
 
 class MarketGap(Base):
@@ -78,10 +55,10 @@ class MarketGap(Base):
     )
 
     buy_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+        ForeignKey("listing_state.listing_id"), primary_key=True, autoincrement=False
     )
     sell_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+        ForeignKey("listing_state.listing_id"), primary_key=True, autoincrement=False
     )
     asset_id: Mapped[int]
     token: Mapped[str] = mapped_column(Text)
@@ -171,7 +148,6 @@ class MarketGapEpisode(Base):
     began_at: Mapped[datetime]
     last_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
-    best_net_1k_bps: Mapped[float]
     buy_fee_bps: Mapped[float | None]
     sell_fee_bps: Mapped[float | None]
     net_1k_bps: Mapped[float | None]
@@ -179,18 +155,8 @@ class MarketGapEpisode(Base):
     withdraw_fee: Mapped[float | None]
 
 
-class MarketGapHour(Base):
-    """Looks of an hour at gaps above 25 bps, and those of them that were actionable."""
-
-    __tablename__ = "arb_hour"
-
-    hour: Mapped[datetime] = mapped_column(primary_key=True)
-    gaps: Mapped[int]
-    actionable: Mapped[int]
-
-
 class MarketAssetGapHour(Base):
-    """The same looks of an hour, at the gaps of one asset."""
+    """Looks of an hour at gaps above 25 bps of an asset, and those of them that were actionable."""
 
     __tablename__ = "arb_asset_hour"
     __table_args__ = (Index("ix_arb_asset_hour_hour", "hour"),)
@@ -211,7 +177,7 @@ class MarketBurst(Base):
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
-    listing_id: Mapped[int] = mapped_column(ForeignKey("market_listing.listing_id"))
+    listing_id: Mapped[int] = mapped_column(ForeignKey("listing_state.listing_id"))
     trigger: Mapped[str] = mapped_column(Text)
     began_at: Mapped[datetime]
     ended_at: Mapped[datetime]

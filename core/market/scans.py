@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.facts import DataSource
-from core.market.tables import MarketScanRun, MarketVenueState
+from core.market.tables import MarketVenueState
 
 IMPORTING: Final = "importing"  # the scanner's state while it imports the simulated past
 
@@ -24,22 +24,8 @@ class VenueHealth(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScannedMinute:
-    """A venue's minute (docs/market-store.md#a-minute)."""
-
-    exchange: str
-    minute: datetime
-    planned: int
-    measured: int
-    rejected: int
-    targets: int
-    targets_measured: int
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class VenueReport:
-    """How a venue answered in a minute; times are None where it was not asked or did not answer."""
+    """How a venue answered in a minute. `answered_at`: last; None: never."""
 
     exchange: str
     source: DataSource
@@ -50,9 +36,6 @@ class VenueReport:
     books_per_minute: int
     listings: int
     capabilities: Mapping[str, Any]
-    markets_at: datetime | None
-    networks_at: datetime | None
-    notices_at: datetime | None
     answered_at: datetime | None
 
 
@@ -68,20 +51,8 @@ class VenueLine:
     updated_at: datetime
 
 
-def write_minute(
-    session: WriteSession, run: ScannedMinute, report: VenueReport, now: datetime
-) -> None:
-    """The minute (again, when a spare took it over), and how the venue is."""
-    ran = asdict(run)
-    add = insert(MarketScanRun).values(**ran)
-    counts = ("planned", "measured", "rejected", "targets", "targets_measured")
-    session.execute(
-        add.on_conflict_do_update(
-            index_elements=["exchange", "minute"],
-            set_={name: getattr(MarketScanRun, name) + add.excluded[name] for name in counts}
-            | {"reason": add.excluded.reason},
-        )
-    )
+def report(session: WriteSession, report: VenueReport, now: datetime) -> None:
+    """How the venue is, as of its last minute."""
     state = asdict(report) | {"since": now, "updated_at": now}
     put = insert(MarketVenueState).values(**state)
     is_same = (MarketVenueState.state == put.excluded.state) & (
@@ -95,11 +66,6 @@ def write_minute(
 def forget_venues(session: WriteSession, kept: Sequence[str]) -> None:
     """Venues that are not scanned any more say nothing."""
     session.execute(delete(MarketVenueState).where(MarketVenueState.exchange.not_in(kept)))
-
-
-def prune_runs(session: WriteSession, now: datetime, days: int) -> int:
-    old = delete(MarketScanRun).where(MarketScanRun.minute < now - timedelta(days=days))
-    return int(session.execute(old).rowcount)  # type: ignore[attr-defined]  # of a CursorResult
 
 
 def troubled(session: Session) -> list[VenueLine]:

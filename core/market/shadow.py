@@ -76,7 +76,7 @@ select e.*, b.token, b.exchange as buy_exchange, s.exchange as sell_exchange,
        ({_LETTER.format(listing="e.buy_id")}) as buy_grade, ({_LETTER.format(listing="e.sell_id")}) as sell_grade,
        b.is_simulated or s.is_simulated as is_simulated,
        coalesce(b.has_st_tag or b.has_caution or s.has_st_tag or s.has_caution, false) as is_designated,
-       bl.quote as buy_quote, sl.quote as sell_quote,
+       split_part(b.symbol, '/', 2) as buy_quote, split_part(s.symbol, '/', 2) as sell_quote,
        bought.ts as bought_at, bought.mid_usd as buy_mid, bought.slip_buy_1k_bps as buy_slip,
        bought.usd_per_quote as rate, sold.ts as seen_at,
        exists (select from transfer_event t where t.asset_id = e.asset_id and t.was_open is false and t.is_open
@@ -89,8 +89,6 @@ select e.*, b.token, b.exchange as buy_exchange, s.exchange as sell_exchange,
 from new e
 join listing_state b on b.listing_id = e.buy_id
 join listing_state s on s.listing_id = e.sell_id
-join market_listing bl on bl.listing_id = e.buy_id
-join market_listing sl on sl.listing_id = e.sell_id
 left join lateral ({_SAMPLE.format(listing="e.buy_id", after="e.began_at", until="e.began_at + :within")}) bought on true
 left join lateral ({_SAMPLE.format(listing="e.sell_id", after="e.began_at", until="e.began_at + :within")}) sold on true
 order by e.id

@@ -34,10 +34,8 @@ from core.market.scan_tables import MarketBurst as MarketBurst
 from core.market.scan_tables import MarketGap as MarketGap
 from core.market.scan_tables import MarketGapChange as MarketGapChange
 from core.market.scan_tables import MarketGapEpisode as MarketGapEpisode
-from core.market.scan_tables import MarketGapHour as MarketGapHour
 from core.market.scan_tables import MarketHistory as MarketHistory
 from core.market.scan_tables import MarketOnchain as MarketOnchain
-from core.market.scan_tables import MarketScanRun as MarketScanRun
 from core.market.scan_tables import MarketSpread as MarketSpread
 from core.market.scan_tables import MarketStateTurn as MarketStateTurn
 from core.market.scan_tables import MarketSummary as MarketSummary
@@ -60,40 +58,6 @@ class MarketAsset(Base):
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
     ticker: Mapped[str] = mapped_column(Text, unique=True)
-
-
-class MarketListing(Base):
-    """A pair as its venue lists it, beside the row of `listing` with the same id.
-
-    `seen_at`: of the last answer that had it; `delisted_at`: it was missing or delisted since.
-    """
-
-    __tablename__ = "market_listing"
-    __table_args__ = (
-        UniqueConstraint("exchange", "native_id"),
-        CheckConstraint(f"status in {sql_list(MarketStatus)}", name="status"),
-        Index("ix_market_listing_asset_id_exchange", "asset_id", "exchange"),
-    )
-
-    listing_id: Mapped[int] = mapped_column(
-        ForeignKey("listing.id"), primary_key=True, autoincrement=False
-    )
-    asset_id: Mapped[int] = mapped_column(ForeignKey("market_asset.id"))
-    exchange: Mapped[str] = mapped_column(Text)
-    native_id: Mapped[str] = mapped_column(Text)
-    native_base: Mapped[str] = mapped_column(Text)
-    native_quote: Mapped[str] = mapped_column(Text)
-    base: Mapped[str] = mapped_column(Text)
-    quote: Mapped[str] = mapped_column(Text)
-    asset_class: Mapped[str | None] = mapped_column(Text)
-    status: Mapped[str | None] = mapped_column(Text)
-    has_st_tag: Mapped[bool | None]
-    has_caution: Mapped[bool | None]
-    min_size_quote: Mapped[float | None]
-    listed_at: Mapped[datetime | None]
-    first_seen_at: Mapped[datetime]
-    seen_at: Mapped[datetime]
-    delisted_at: Mapped[datetime | None]
 
 
 class MarketCount(Base):
@@ -141,8 +105,6 @@ class _Measured:
     volume_24h_usd: Mapped[float | None]
     can_deposit: Mapped[bool | None]
     can_withdraw: Mapped[bool | None]
-    venue_at: Mapped[datetime | None]
-    received_at: Mapped[datetime | None]
 
 
 class MarketSample(_Measured, Base):
@@ -167,6 +129,8 @@ class MarketSample(_Measured, Base):
     ts: Mapped[datetime] = mapped_column(primary_key=True)
     every_s: Mapped[int] = mapped_column(Integer)
     fault: Mapped[str | None] = mapped_column(Text)
+    venue_at: Mapped[datetime | None]
+    received_at: Mapped[datetime | None]
 
 
 class MarketRollup(Base):
@@ -232,21 +196,24 @@ class MarketGrade(Base):
 
 
 class MarketListingState(_Measured, Base):
-    """What is known of a listing now: its last measured sample, its last grade with its inputs, its
-    transfers, its identity. A row of a board needs no other table.
+    """A pair as its exchange lists it, beside the row of `listing` with the same id, and what is known
+    of it now: its last measured sample, its last grade with its inputs, its transfers, its identity.
+    A row of a board needs no other table.
 
-    `token`: the asset. `in_`: inputs of the grade, medians over the trailing 24 hours. `fault`,
-    `fault_at`: of the last look that measured nothing since. `strong_group`: the asset that its
+    `native_`: as the exchange writes it. `token`: the asset. `delisted_at`: it was missing or delisted
+    since. `in_`: inputs of the grade, medians over the trailing 24 hours. `fault`:
+    of the last look that measured nothing since. `strong_group`: the asset that its
     contracts make it (rules/identity.py). `order_usd`: what lists are sorted by, the volume when it
     was last graded, so that no sample moves a row in an index.
     """
 
     __tablename__ = "listing_state"
     __table_args__ = (
+        UniqueConstraint("exchange", "native_id"),
         Index("ix_listing_state_order", text("order_usd desc"), "listing_id"),
         Index("ix_listing_state_exchange_order", "exchange", text("order_usd desc"), "listing_id"),
         Index("ix_listing_state_symbol", "symbol", postgresql_ops={"symbol": "text_pattern_ops"}),
-        Index("ix_listing_state_asset_id", "asset_id"),
+        Index("ix_listing_state_asset_id_exchange", "asset_id", "exchange"),
         Index(
             "ix_listing_state_strong_group_token",
             "strong_group",
@@ -255,13 +222,16 @@ class MarketListingState(_Measured, Base):
         ),
         CheckConstraint(f"grade {LETTERS}", name="grade"),
         CheckConstraint(f"source in {sql_list(DataSource)}", name="source"),
+        CheckConstraint(f"status in {sql_list(MarketStatus)}", name="status"),
     )
 
     listing_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+        ForeignKey("listing.id"), primary_key=True, autoincrement=False
     )
-    asset_id: Mapped[int]
+    asset_id: Mapped[int] = mapped_column(ForeignKey("market_asset.id"))
     exchange: Mapped[str] = mapped_column(Text)
+    native_id: Mapped[str] = mapped_column(Text)
+    native_base: Mapped[str] = mapped_column(Text)
     token: Mapped[str] = mapped_column(Text)
     symbol: Mapped[str] = mapped_column(Text)
     token_id: Mapped[str] = mapped_column(Text, unique=True)
@@ -271,12 +241,14 @@ class MarketListingState(_Measured, Base):
     asset_class: Mapped[str | None] = mapped_column(Text)
     has_st_tag: Mapped[bool | None]
     has_caution: Mapped[bool | None]
+    min_size_quote: Mapped[float | None]
+    listed_at: Mapped[datetime | None]
     first_seen_at: Mapped[datetime]
+    delisted_at: Mapped[datetime | None]
     every_s: Mapped[int | None] = mapped_column(Integer)
     price_usd: Mapped[float | None]  # mid * usd_per_quote
     sampled_at: Mapped[datetime | None]  # the minute of the sample that is shown
     fault: Mapped[str | None] = mapped_column(Text)
-    fault_at: Mapped[datetime | None]
     grade: Mapped[str | None] = mapped_column(Text)
     grade_streak: Mapped[int] = mapped_column(SmallInteger, server_default=text("0"))
     score: Mapped[float | None]

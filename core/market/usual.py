@@ -46,7 +46,7 @@ select k.listing_id, :bucket, k.began, f.depth, f.spread[1], m.mad, f.spread[2],
 from (
     select l.listing_id, b.bucket as began, cast(null as float8) as first_price, w.starts, w.depths, w.spreads, o.firsts
     from (
-        select listing_id from market_listing l
+        select listing_id from listing_state l
         where not exists (select from market_usual u where u.listing_id = l.listing_id)
           and exists (select from snap_2h r where r.listing_id = l.listing_id and r.bucket = :bucket and r.n > 0)
         limit :most

@@ -21,7 +21,7 @@ class MarketUsual(Base):
     __tablename__ = "market_usual"
 
     listing_id: Mapped[int] = mapped_column(
-        ForeignKey("market_listing.listing_id"), primary_key=True, autoincrement=False
+        ForeignKey("listing_state.listing_id"), primary_key=True, autoincrement=False
     )
     bucket: Mapped[datetime]
     began: Mapped[datetime]

@@ -46,7 +46,7 @@ class MarketWarning(Base):
     exchange: Mapped[str] = mapped_column(Text)
     asset_id: Mapped[int] = mapped_column(ForeignKey("market_asset.id"))
     token: Mapped[str] = mapped_column(Text)
-    listing_id: Mapped[int | None] = mapped_column(ForeignKey("market_listing.listing_id"))
+    listing_id: Mapped[int | None] = mapped_column(ForeignKey("listing_state.listing_id"))
     type: Mapped[str] = mapped_column(Text)
     severity: Mapped[str] = mapped_column(Text)
     is_predictive: Mapped[bool]

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from core.market.rules.wci import SUBJECT
 from core.market.tables import (
     MarketAsset,
-    MarketListing,
+    MarketListingState,
     MarketNotice,
     MarketOutcome,
     MarketTransferEvent,
@@ -118,7 +118,7 @@ def timeline(
         return query if until is None or at is None else query.where(at <= until)
 
     of_warnings, of_outcomes = MarketWarning.__table__.c, MarketOutcome.__table__.c
-    of_transfers, of_listings = MarketTransferEvent.__table__.c, MarketListing.__table__.c
+    of_transfers, of_listings = MarketTransferEvent.__table__.c, MarketListingState.__table__.c
     warnings = asked(select(MarketWarning), of_warnings, of_warnings.at)
     selected: tuple[Any, ...] = (MarketOutcome, MarketNotice.title, MarketNotice.url)
     declared = (
@@ -138,10 +138,10 @@ def timeline(
         *(_outcome(*row) for row in session.execute(outcomes.limit(limit))),
         *map(_transfer, session.scalars(transfers.limit(limit))),
     ]
-    for row in session.scalars(asked(select(MarketListing), of_listings)):
+    for row in session.scalars(asked(select(MarketListingState), of_listings)):
         times = {TimelineKind.LISTED: row.first_seen_at, TimelineKind.DELISTED: row.delisted_at}
         found += [
-            TimelineRow(at, kind, row.exchange, row.listing_id, symbol=f"{row.base}/{row.quote}")
+            TimelineRow(at, kind, row.exchange, row.listing_id, symbol=row.symbol)
             for kind, at in times.items()
             if at is not None and (until is None or at <= until)
         ]

@@ -31,7 +31,6 @@ from core.market.rules.warnings import WarningSeverity, WarningType, foreign_out
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
-    MarketListing,
     MarketListingState,
     MarketOnchain,
     MarketOutcome,
@@ -53,11 +52,10 @@ def facts_of(
 ) -> ReportFacts | None:
     """None: the pair was never looked at."""
     state = session.get(MarketListingState, listing_id)
-    listing = session.get(MarketListing, listing_id)
-    if state is None or listing is None:
+    if state is None:
         return None
     asset = asset_state(session, state.asset_id)
-    coin = Coin(listing.exchange, listing.native_base)
+    coin = Coin(state.exchange, state.native_base)
     group = _group_of(graph, coin)
     ticker = graph.identities.tickers.get(state.token)
     history = rollups(session, listing_id, now - HISTORY)
@@ -77,7 +75,7 @@ def facts_of(
         networks=graph.statuses.get(coin, ()),
         warnings=warnings,
         warnings_count=warnings_count,
-        risk=risk(_risk_inputs(session, (state, listing, asset), graph, group, history, now)),
+        risk=risk(_risk_inputs(session, (state, asset), graph, group, history, now)),
         calibration=_calibration(session, now),
         history=tuple(
             HistoryPoint(row.bucket, row.close, row.spread_p50_bps, row.depth_2_usd)
@@ -222,8 +220,8 @@ def _comparable(session: Session, exchange: str) -> tuple[tuple[ComparableOutcom
 def _calibration(session: Session, now: datetime) -> RiskCalibration:
     """Of reports whose 90 days are over: what they said, and whether it came."""
     came = exists().where(
-        MarketOutcome.exchange == MarketListing.exchange,
-        MarketOutcome.asset_id == MarketListing.asset_id,
+        MarketOutcome.exchange == MarketListingState.exchange,
+        MarketOutcome.asset_id == MarketListingState.asset_id,
         MarketOutcome.kind.is_not(None),
         MarketOutcome.kind != OutcomeKind.CAUTION.value,
         MarketOutcome.at > StoredReport.bucket,
@@ -231,7 +229,7 @@ def _calibration(session: Session, now: datetime) -> RiskCalibration:
     )
     query = (
         select(StoredReport.probability, came)
-        .join(MarketListing, MarketListing.listing_id == StoredReport.listing_id)
+        .join(MarketListingState, MarketListingState.listing_id == StoredReport.listing_id)
         .where(StoredReport.bucket <= now - HISTORY, StoredReport.probability.is_not(None))
         .limit(FORECASTS_MOST)
     )
@@ -240,22 +238,20 @@ def _calibration(session: Session, now: datetime) -> RiskCalibration:
 
 def _risk_inputs(
     session: Session,
-    of: tuple[MarketListingState, MarketListing, MarketAssetState | None],
+    of: tuple[MarketListingState, MarketAssetState | None],
     graph: CoinGraph,
     group: IdentityGroup | None,
     history: Sequence[Any],
     now: datetime,
 ) -> RiskInputs:
-    state, listing, asset = of
-    coin = Coin(listing.exchange, listing.native_base)
+    state, asset = of
+    coin = Coin(state.exchange, state.native_base)
     return RiskInputs(
         volume_30d_mean_usd=state.in_volume_30d_usd,
         depth_log_change=_depth_change(history, now),
         gpa_7d=None if asset is None else asset.gpa_7d,
-        price_share=_price_share(state, listing, history),
-        age_days=None
-        if listing.listed_at is None
-        else (now - listing.listed_at) / timedelta(days=1),
+        price_share=_price_share(state, history),
+        age_days=None if state.listed_at is None else (now - state.listed_at) / timedelta(days=1),
         halts_30d=_halts(session, coin, now) if coin in graph.statuses else None,
         has_foreign_designation=None if group is None else _designated(session, group, graph, coin),
         venues=None if group is None else len({one.exchange for one in group.coins}),
@@ -274,15 +270,13 @@ def _depth_change(history: Sequence[Any], now: datetime) -> float | None:
     return math.log10(week / month) if week and month else None
 
 
-def _price_share(
-    state: MarketListingState, listing: MarketListing, history: Sequence[Any]
-) -> float | None:
+def _price_share(state: MarketListingState, history: Sequence[Any]) -> float | None:
     """The price over the median of the first seven days; None: they were not seen."""
-    if listing.listed_at is None or not history or state.mid is None:
+    if state.listed_at is None or not history or state.mid is None:
         return None
-    if history[0].bucket > listing.listed_at.astimezone(UTC) + timedelta(days=1):
+    if history[0].bucket > state.listed_at.astimezone(UTC) + timedelta(days=1):
         return None
-    until = listing.listed_at + timedelta(days=7)
+    until = state.listed_at + timedelta(days=7)
     first = _known([row for row in history if row.bucket < until], "close")
     return state.mid / median(first) if first else None
 

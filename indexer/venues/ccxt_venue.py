@@ -350,7 +350,6 @@ class CcxtVenue:
             exchange=self.exchange,
             native_id=self._native_id(row),
             native_base=native_base,
-            native_quote=native_quote,
             base=base,
             quote=quote,
             status=flags.status,

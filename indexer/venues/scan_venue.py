@@ -24,7 +24,7 @@ from core.market import networks, outcomes, queries, samples, scans
 from core.market.facts import Book, ListedMarket, NetworkStatus, Ticker
 from core.market.queries import KnownListing
 from core.market.rules.transfer import any_open
-from core.market.scans import ScannedMinute, VenueHealth, VenueReport
+from core.market.scans import VenueHealth, VenueReport
 from indexer.venues import scan_books
 from indexer.venues.bursts import BurstLook
 from indexer.venues.port import MarketVenue, Parsed, VenueError, VenueErrorReason
@@ -53,8 +53,8 @@ T = TypeVar("T")
 
 
 @dataclass
-class _Minute:
-    """What became of a minute so far."""
+class ScannedMinute:
+    """What became of a minute so far. `measured`: books that were written, `rejected` of them as faults."""
 
     at: datetime
     planned: DueBooks
@@ -93,7 +93,7 @@ class VenueScan:
 
     async def minute(self, at: datetime) -> ScannedMinute:
         """Errors: LeadershipLostError; a failed call or transaction is told in the answer."""
-        state = _Minute(at, DueBooks((), (), 60, 60))
+        state = ScannedMinute(at, DueBooks((), (), 60, 60))
         await self._learn(state)
         beside = await self._beside(state)
         listed = sorted(self._listings)
@@ -101,9 +101,10 @@ class VenueScan:
         chosen = [name for name, one in self._listings.items() if one.listing_id in wanted]
         state.planned = due(listed, chosen, self.venue.capabilities.books_per_minute, at)
         await self._books(state, beside)
-        return await self._end(state)
+        await self._end(state)
+        return state
 
-    async def _learn(self, state: _Minute) -> None:
+    async def _learn(self, state: ScannedMinute) -> None:
         now = self._now()
         if self._is_due("markets", MARKETS_EVERY):
             found = await self._asked_for("markets", self.venue.markets(), state)
@@ -119,7 +120,7 @@ class VenueScan:
                 of = news.values, now
                 await self._tried(state, lambda: self._store.write(outcomes.learn_notices, *of))
 
-    async def _took_markets(self, found: Parsed[ListedMarket], state: _Minute) -> None:
+    async def _took_markets(self, found: Parsed[ListedMarket], state: ScannedMinute) -> None:
         of = self.exchange, found.values, self.venue.source, self._now()
         is_whole = await self._tried(state, lambda: self._store.write(learn_markets, *of))
         self._partial = None if is_whole in (True, None) else "half_markets"
@@ -129,7 +130,7 @@ class VenueScan:
         if listed is not None:
             self._listings = {one.native_id: one for one in listed}
 
-    async def _took_networks(self, told: Parsed[NetworkStatus], state: _Minute) -> None:
+    async def _took_networks(self, told: Parsed[NetworkStatus], state: ScannedMinute) -> None:
         of = self.exchange, told.values, self._now()
         is_whole = await self._tried(state, lambda: self._store.write(networks.learn_networks, *of))
         if is_whole is False:
@@ -146,7 +147,7 @@ class VenueScan:
             for base, statuses in by_base.items()
         }
 
-    async def _beside(self, state: _Minute) -> BesideBooks:
+    async def _beside(self, state: ScannedMinute) -> BesideBooks:
         found = await self._asked_for("tickers", self.venue.tickers(), state)
         tickers: Sequence[Ticker] = () if found is None else found.values
         prices, volumes = dict[tuple[str, str], float](), dict[str, float]()
@@ -159,7 +160,7 @@ class VenueScan:
                 volumes[one.native_id] = one.volume_24h_quote
         return BesideBooks(rates_of(self.exchange, prices), volumes, self._networks)
 
-    async def _books(self, state: _Minute, beside: BesideBooks) -> None:
+    async def _books(self, state: ScannedMinute, beside: BesideBooks) -> None:
         ids = [self._listings[name].listing_id for name in state.planned.all]
         done = await self._tried(state, lambda: self._store.read(samples.sampled_in, state.at, ids))
         names = [
@@ -186,7 +187,9 @@ class VenueScan:
         await asyncio.gather(*(work() for _ in range(WORKERS)))
         await sink.flush()
 
-    async def write_books(self, books: Sequence[Book], state: _Minute, beside: BesideBooks) -> None:
+    async def write_books(
+        self, books: Sequence[Book], state: ScannedMinute, beside: BesideBooks
+    ) -> None:
         """Judge, measure and write these; once each, of listings that are known."""
         fresh = {b.native_id: b for b in books if b.native_id in self._listings}
         fresh = {name: one for name, one in fresh.items() if name not in state.measured}
@@ -228,20 +231,9 @@ class VenueScan:
                 )
             )
 
-    async def _end(self, state: _Minute) -> ScannedMinute:
+    async def _end(self, state: ScannedMinute) -> None:
         self.lags_s.extend(state.lags_s)
         health, reason = _judged(state, self._partial)
-        good = len(state.measured) - state.rejected
-        run = ScannedMinute(
-            exchange=self.exchange,
-            minute=state.at,
-            planned=len(state.planned.all),
-            measured=good,
-            rejected=state.rejected,
-            targets=len(state.planned.targets),
-            targets_measured=len(state.measured & set(state.planned.targets)),
-            reason=reason,
-        )
         report = VenueReport(
             exchange=self.exchange,
             source=self.venue.source,
@@ -252,20 +244,16 @@ class VenueScan:
             books_per_minute=self.venue.capabilities.books_per_minute,
             listings=len(self._listings),
             capabilities=asdict(self.venue.capabilities),
-            markets_at=self._asked.get("markets"),
-            networks_at=self._asked.get("networks"),
-            notices_at=self._asked.get("notices"),
             answered_at=self._answered_at,
         )
         now = self._now()
-        await self._tried(state, lambda: self._store.write(scans.write_minute, run, report, now))
-        return run
+        await self._tried(state, lambda: self._store.write(scans.report, report, now))
 
     def _is_due(self, what: str, every: timedelta) -> bool:
         last = self._asked.get(what)
         return last is None or self._now() - last >= every
 
-    async def _asked_for(self, what: str, call: Awaitable[T], state: _Minute) -> T | None:
+    async def _asked_for(self, what: str, call: Awaitable[T], state: ScannedMinute) -> T | None:
         """The answer; None: it failed, which is counted."""
         try:
             async with asyncio.timeout(CALL_S):
@@ -283,7 +271,7 @@ class VenueScan:
             return answer
         return None
 
-    async def _tried(self, state: _Minute, begin: Callable[[], Awaitable[T]]) -> T | None:
+    async def _tried(self, state: ScannedMinute, begin: Callable[[], Awaitable[T]]) -> T | None:
         """What a transaction answers; None: it failed, which is counted."""
         try:
             async with self._lock:
@@ -297,7 +285,7 @@ class VenueScan:
 class _Sink:
     """Books that wait to be written together."""
 
-    def __init__(self, scan: VenueScan, state: _Minute, beside: BesideBooks) -> None:
+    def __init__(self, scan: VenueScan, state: ScannedMinute, beside: BesideBooks) -> None:
         self._scan, self._state, self._beside = scan, state, beside
         self._books = list[Book]()
         self._since = 0.0
@@ -316,7 +304,7 @@ class _Sink:
         await self._scan.write_books(books, self._state, self._beside)
 
 
-def _judged(state: _Minute, partial: str | None) -> tuple[VenueHealth, str | None]:
+def _judged(state: ScannedMinute, partial: str | None) -> tuple[VenueHealth, str | None]:
     """Down: nothing came. Degraded: some of it did not, or what came is odd."""
     worst = state.failures.most_common(1)
     if worst and not state.answers:

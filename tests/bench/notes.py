@@ -43,18 +43,15 @@ insert into market_asset (ticker) select 'T' || n from generate_series(1, :n) n;
 insert into listing (token_id, exchange, base, quote, is_simulated, created_at)
 select lower(e || '_' || ticker || '_usdt'), e, ticker, 'USDT', true, now()
 from market_asset, unnest(array['binance', 'okx']) e;
-insert into market_listing (listing_id, asset_id, exchange, native_id, native_base, native_quote, base, quote, asset_class,
-    status, first_seen_at, seen_at)
-select l.id, a.id, l.exchange, l.base || 'USDT', l.base, 'USDT', l.base, 'USDT', 'crypto', 'trading', now(), now()
-from listing l join market_asset a on a.ticker = l.base;
-insert into listing_state (listing_id, asset_id, exchange, token, symbol, token_id, source, is_simulated, status, asset_class,
+insert into listing_state (listing_id, asset_id, exchange, native_id, native_base, token, symbol, token_id, source,
+    is_simulated, status, asset_class,
     first_seen_at, every_s, sampled_at, mid, price_usd, spread_bps, bid_2_usd, ask_2_usd, slip_buy_10k_bps,
     slip_sell_10k_bps, imbalance, volume_24h_usd, grade, score, is_provisional, in_depth_usd, in_spread_bps, in_uptime,
     gpa_7d, strong_group, order_usd, updated_at)
-select l.id, m.asset_id, l.exchange, l.base, l.base || '/USDT', l.token_id, 'simulated', true, 'trading', 'crypto',
+select l.id, a.id, l.exchange, l.base || 'USDT', l.base, l.base, l.base || '/USDT', l.token_id, 'simulated', true, 'trading', 'crypto',
     now(), 60, now(), 1.5, 1.5, 4.25, 51234.5, 61234.5, 8.5, 9.5, -0.05, 1234567, 'B', 70.5, false, 51234.5, 4.25, 1, 3.2,
-    'eip155:1:0x' || lpad(to_hex(m.asset_id), 40, '0'), 1234567, now()
-from listing l join market_listing m on m.listing_id = l.id;
+    'eip155:1:0x' || lpad(to_hex(a.id), 40, '0'), 1234567, now()
+from listing l join market_asset a on a.ticker = l.base;
 insert into asset_state (asset_id, token, grade, grade_worst, gpa_7d, graded_venues, identity, transfer, exchanges, contracts,
     groups, is_simulated, updated_at)
 select id, ticker, 'B', 'C', 3.2, 2, 'verified_same', 'open', array['binance', 'okx'],

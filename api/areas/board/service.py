@@ -45,7 +45,6 @@ from core.market.scan_tables import MarketSummary
 from core.market.tables import MarketWarning, MarketWarningStanding
 from core.market.warning_views import TimelineKind, TimelineRow, WarningFilter
 from core.published.rules import PublishedVersion
-from core.times import instant_text, instant_text_or_none
 
 B3: Final = "B3"
 PREDICTIVE: Final = frozenset(rule.type.value for rule in RULES if rule.is_predictive)
@@ -184,8 +183,8 @@ def _warning(
         predictive=one.type in PREDICTIVE,
         exchange_code=exchange_code(one.exchange),
         token_id=token_id,
-        issued_at=instant_text(issued_at),
-        cleared_at=instant_text_or_none(cleared_at),
+        issued_at=issued_at,
+        cleared_at=cleared_at,
     )
 
 

@@ -27,7 +27,6 @@ from core.market import (
     insights,
     parts,
     rollups,
-    scans,
     shadow,
     statistics,
     usual,
@@ -52,7 +51,6 @@ INSIGHTS_S: Final = 300
 PRUNE_S: Final = 3_600
 LIMIT_S: Final = 600
 PRUNE_LIMIT_S: Final = 3_600
-RUNS_DAYS: Final = 7
 BATCH: Final = 5_000
 WARNINGS_A_WRITE: Final = 2_000  # rows are hashed while the ledger is held
 KEPT_FOR: Final = timedelta(seconds=ROLLUPS_S)  # another worker takes no bucket sooner
@@ -199,8 +197,7 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
         )
         of_targets = targets.active(session, now, place.targets)
         thinned = parts.thin_past(session, parts.SAMPLE_DAYS, of_targets, now)
-        rows = gaps.prune(session, now) + scans.prune_runs(session, now, RUNS_DAYS)
-        rows += shadow.prune(session, now)
+        rows = gaps.prune(session, now) + shadow.prune(session, now)
     return {"partitions": dropped + thinned, "rows": rows, "bursts": _bursts(place, now)}
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Address, PublicId
+from api.kernel.fields import Address, InstantText, PublicId
 from api.kernel.operation import AnswerBody, Command
 from core.perps.rules.leg import Degraded, LegStatus
 
@@ -31,11 +31,11 @@ class LegView(AnswerBody):
     status: LegStatus
     owner_address: str
     agent_address: str
-    bound_at: str
-    unbound_at: str | None
+    bound_at: InstantText
+    unbound_at: InstantText | None
     dex: str
     last_worth_usdc: str | None
-    last_read_at: str | None
+    last_read_at: InstantText | None
     last_reason: Degraded | None
     degraded_ticks: int
     source: str | None

@@ -24,7 +24,6 @@ from core.perps.queries import Leg
 from core.perps.rules.closing import Closing, ClosingStatus
 from core.perps.rules.leg import Degraded, LegStatus, PerpsTerms, may_bind
 from core.perps.views import bound_mandate
-from core.times import instant_text, instant_text_or_none
 
 NOBODY = "0x" + "00" * 20
 NOTES = {
@@ -194,14 +193,11 @@ def _note(leg: Leg | None, closing: Closing | None) -> str:
 
 
 def _view(leg: Leg) -> LegView:
-    return LegView(
-        status=leg.status,
+    return LegView.of(
+        leg,
         **leg.parties,
-        bound_at=instant_text(leg.bound_at),
-        unbound_at=instant_text_or_none(leg.unbound_at),
         last_worth_usdc=usdc_text_or_none(leg.state.last_worth_usdc_e6),
-        last_read_at=instant_text_or_none(leg.state.last_read_at),
+        last_read_at=leg.state.last_read_at,
         last_reason=leg.state.last_reason,
         degraded_ticks=leg.state.degraded_ticks,
-        source=leg.source,
     )

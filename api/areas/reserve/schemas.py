@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import PositiveUsdc
+from api.kernel.fields import InstantText, PositiveUsdc
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from core.reserve.rules import ConversionStatus
@@ -144,7 +144,7 @@ class HeldConversion(AnswerBody):
     )
     trouble: str | None
     is_own: bool = Field(description="the linked wallet made it; false: another wallet did")
-    seen_at: str
+    seen_at: InstantText
 
 
 class CreditedConversion(AnswerBody):
@@ -156,7 +156,7 @@ class CreditedConversion(AnswerBody):
     usdc: str
     credits: int = Field(description="whole credits; what is left below one is carried")
     is_own: bool = Field(description="the linked wallet made it; false: another wallet did")
-    credited_at: str
+    credited_at: InstantText
 
 
 class OwnPurchase(AnswerBody):
@@ -184,7 +184,7 @@ class OwnSponsoredBuy(AnswerBody):
         description="of the purchase, or of what made it impossible; null: neither"
     )
     next: str
-    handed_in_at: str
+    handed_in_at: InstantText
 
 
 class OwnReserve(AnswerBody):

@@ -4,7 +4,14 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
-from api.kernel.fields import WHOLE, Address, KeySignature, PositiveUsdc, positive_usdc_schema
+from api.kernel.fields import (
+    WHOLE,
+    Address,
+    InstantText,
+    KeySignature,
+    PositiveUsdc,
+    positive_usdc_schema,
+)
 from api.kernel.operation import AnswerBody, Command
 from core.sponsored.prices import EthSource
 from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, AuthorizationState, BuyState
@@ -67,7 +74,7 @@ class PreparedBuy(AnswerBody):
     purchase: dict[str, Any] = Field(description="for eth_signTypedData_v4")
     fee: dict[str, Any] = Field(description="for eth_signTypedData_v4")
     gas: GasQuote
-    expires_at: str
+    expires_at: InstantText
     valid_before: str = Field(description="from then on neither authorization can be used")
 
 
@@ -109,7 +116,7 @@ class SponsoredBuyState(AnswerBody):
         description="what this buy's fee lowers the buyer's next one by: it was paid for nothing"
     )
     next: str
-    expires_at: str
+    expires_at: InstantText
     valid_before: str
 
 

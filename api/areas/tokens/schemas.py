@@ -231,5 +231,5 @@ class TokenDetail(AnswerBody):
     networks: list[TokenNetwork]
     warnings: list[OpenWarning] = Field(description="open ones of the asset, everywhere")
     gaps: list[TokenGap] = Field(description="between its venues, the best first")
-    listed_since: str
+    listed_since: InstantText
     simulated: Literal[True] | None = None

@@ -31,9 +31,9 @@ from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from api.shared.board_row import (
     BoardRow,
+    OpenWarning,
     exchange_code,
     is_stale,
-    open_warning,
     rows_of,
     simulated,
     symbol_prefix,
@@ -95,9 +95,9 @@ def read(call: ReadCall, caller: Nobody, command: TokenPath) -> Answer[TokenDeta
             asset=None if asset is None else _asset(asset),
             venues=beside,
             networks=[_network(one) for one in networks],
-            warnings=[open_warning(one) for one in standing],
+            warnings=[OpenWarning.of(one) for one in standing],
             gaps=[_gap(one) for one in found_gaps],
-            listed_since=instant_text(state.first_seen_at),
+            listed_since=state.first_seen_at,
             **simulated(state.is_simulated),
         )
     )

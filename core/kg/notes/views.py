@@ -64,7 +64,7 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             n.exchange, n.chain, n.can_deposit, n.can_withdraw, n.deposit_since, n.withdraw_since, n.withdraw_fee)
             order by n.exchange, n.native_base, n.chain)
         from (select * from network_status s where asset_id = a.asset_id and exists (
-            select from market_listing l where l.asset_id = a.asset_id and l.exchange = s.exchange
+            select from listing_state l where l.asset_id = a.asset_id and l.exchange = s.exchange
                 and l.native_base = s.native_base and l.delisted_at is null
             ) order by exchange, native_base, chain limit 200) n
     ) networks,
@@ -89,13 +89,13 @@ select a.token, a.grade, a.grade_worst, a.gpa_7d, a.graded_venues, a.identity, a
             order by d.id desc limit 20) o
     ) outcomes,
     (select json_agg(json_build_array('delisted', l.exchange, l.delisted_at))
-        from (select * from market_listing where asset_id = a.asset_id and delisted_at is not null
+        from (select * from listing_state where asset_id = a.asset_id and delisted_at is not null
             order by delisted_at desc, listing_id limit 30) l
     ) delistings,
     (select json_agg(json_build_array(f.field_name, f.value, f.exchange, f.approved_at)
             order by f.field_name, f.exchange, f.approved_at desc)
         from (select f.field_name, f.value, l.exchange, f.approved_at
-            from market_listing l join mining_fact f on f.listing_id = l.listing_id
+            from listing_state l join mining_fact f on f.listing_id = l.listing_id
             where l.asset_id = a.asset_id and f.field_name like '%\\_url'
             order by f.approved_at desc, f.field_name, l.listing_id limit 60) f
     ) project,

@@ -68,7 +68,6 @@ class SimVenue:
                     exchange=self.exchange,
                     native_id=one.native_id,
                     native_base=one.native_base,
-                    native_quote=one.quote,
                     base=one.coin.ticker,
                     quote=one.quote,
                     status=MarketStatus.TRADING,

@@ -11,6 +11,7 @@ from api.kernel.fields import (
     Flag,
     Id,
     Instant,
+    InstantText,
     JsonDecimal,
     PositiveUsdc,
     above_0,
@@ -171,8 +172,8 @@ class FundVaultRead(FundVaultRow):
 
 class MarketSessionShown(AnswerBody):
     state: SessionState
-    next_open: str | None = Field(description="of a closed session; null: it is not closed")
-    closes_at: str | None = Field(description="null: not open, or it never closes")
+    next_open: InstantText | None = Field(description="of a closed session; null: it is not closed")
+    closes_at: InstantText | None = Field(description="null: not open, or it never closes")
 
 
 class MarketLiquidityRow(AnswerBody):
@@ -217,7 +218,7 @@ class SignalShown(AnswerBody):
     market: str
     target_weight: str = Field(description="share of the NAV, before leverage; negative: short")
     target_leverage: str
-    at: str
+    at: InstantText
     historical: bool = Field(description="24 hours old or older, and free")
     superseded: bool = Field(
         description="a later signal of this vault and market is there; of a historical one: one that is "
@@ -267,8 +268,8 @@ class FillShown(AnswerBody):
     price: str
     qty: str
     venue_order_id: str | None
-    filled_at: str
-    reported_at: str
+    filled_at: InstantText
+    reported_at: InstantText
     source: Literal["self_report"]
 
 
@@ -279,8 +280,8 @@ class MirrorShown(AnswerBody):
     max_leverage: str
     rules_hash: str
     is_current: bool = Field(description="it stands, and the vault's rules are still these")
-    given_at: str
-    revoked_at: str | None
+    given_at: InstantText
+    revoked_at: InstantText | None
 
 
 class MirrorQuery(Paged):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from api.areas.fund.schemas import Leverage
-from api.kernel.fields import WHOLE, Id, PositiveUsdc, TxHash, published_bounds
+from api.kernel.fields import WHOLE, Id, InstantText, PositiveUsdc, TxHash, published_bounds
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
@@ -161,8 +161,8 @@ class ApplicationShown(AnswerBody):
     bond: BondShown
     spot_pilot_days: int
     vault_id: int | None = Field(description="the pilot, of an approved application")
-    submitted_at: str
-    decided_at: str | None
+    submitted_at: InstantText
+    decided_at: InstantText | None
     reason: str | None = Field(description="of a rejection")
 
 

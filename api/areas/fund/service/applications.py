@@ -316,16 +316,12 @@ def _shown(call: Call, application: FundApplication) -> ApplicationShown:
     rejected = kept.moves.get(ApplicationMoveKind.REJECTED)
     returned = kept.moves.get(ApplicationMoveKind.BOND_RETURNED)
     is_returned = application.is_bond_returned
-    return ApplicationShown(
+    return ApplicationShown.of(
+        application,
         application_id=application.id,
-        index_id=application.index_id,
-        state=ApplicationState(application.state),
         filter_categories=application.categories,
-        fund_type=application.fund_type,
-        plan_text=application.plan_text,
         rebalance_cadence=application.cadence,
         leverage=leverage_text(application.leverage_e2),
-        fee_bps=application.fee_bps,
         tvl_cap_usd=usdc_text(application.tvl_cap_usdc_e6),
         bond=BondShown(
             currency=BondCurrency(application.bond_currency),
@@ -338,8 +334,5 @@ def _shown(call: Call, application: FundApplication) -> ApplicationShown:
             returned_by=None if returned is None or returned.tx is None else hex_of(returned.tx),
         ),
         spot_pilot_days=SPOT_PILOT.days,
-        vault_id=application.vault_id,
-        submitted_at=instant_text(application.submitted_at),
-        decided_at=instant_text_or_none(application.decided_at),
         reason=None if rejected is None else rejected.reason,
     )

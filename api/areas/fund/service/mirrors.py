@@ -23,7 +23,7 @@ from core.fund.tables import FundFill, FundMirror, FundSignal
 from core.hexes import address_of, bytes_of, hex_of
 from core.identity import queries as identity
 from core.money import usdc_text
-from core.times import instant_text, instant_text_or_none
+from core.times import instant_text
 
 
 def consent(call: WriteCall, caller: AgentCaller, command: GiveConsent) -> Answer[MirrorShown]:
@@ -160,27 +160,17 @@ def _require_seen(call: Call, caller: AgentCaller, signal: FundSignal) -> None:
 
 
 def _shown(mirror: FundMirror, current: bytes) -> MirrorShown:
-    return MirrorShown(
-        vault_id=mirror.vault_id,
+    return MirrorShown.of(
+        mirror,
         account_address=address_of(mirror.address),
         max_order_usd=usdc_text(mirror.max_order_usdc_e6),
         max_leverage=leverage_text(mirror.max_leverage_e2),
         rules_hash=hex_of(mirror.rules_hash),
         is_current=mirror.revoked_at is None and mirror.rules_hash == current,
-        given_at=instant_text(mirror.given_at),
-        revoked_at=instant_text_or_none(mirror.revoked_at),
     )
 
 
 def _fill(fill: FundFill) -> FillShown:
-    return FillShown(
-        fill_id=fill.id,
-        signal_id=fill.signal_seq,
-        side=fill.side,
-        price=fill.price,
-        qty=fill.quantity,
-        venue_order_id=fill.venue_order_id,
-        filled_at=instant_text(fill.filled_at),
-        reported_at=instant_text(fill.reported_at),
-        source="self_report",
+    return FillShown.of(
+        fill, fill_id=fill.id, signal_id=fill.signal_seq, qty=fill.quantity, source="self_report"
     )

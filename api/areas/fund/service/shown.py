@@ -14,7 +14,7 @@ from core.fund.rules.signals import is_live
 from core.fund.tables import FundSignal, FundVault
 from core.hexes import hex_of
 from core.money import usdc_text
-from core.times import exact_instant_text, instant_text, instant_text_or_none
+from core.times import exact_instant_text, instant_text
 
 
 def vault_of(call: Call, vault_id: int) -> FundVault:
@@ -45,11 +45,7 @@ def session_of(name: str, call: Call) -> MarketSession:
 
 
 def shown_session(session: MarketSession) -> MarketSessionShown:
-    return MarketSessionShown(
-        state=session.state,
-        next_open=instant_text_or_none(session.next_open),
-        closes_at=instant_text_or_none(session.closes_at),
-    )
+    return MarketSessionShown.of(session)
 
 
 def shown_paper(vault: FundVault, call: Call) -> PaperShown | None:
@@ -74,17 +70,13 @@ def shown_paper(vault: FundVault, call: Call) -> PaperShown | None:
 
 def shown_signal(signal: FundSignal, call: Call, *, is_superseded: bool) -> SignalShown:
     is_past = not is_live(signal.at, call.now)
-    return SignalShown(
+    return SignalShown.of(
+        signal,
         signal_id=signal.seq,
-        vault_id=signal.vault_id,
-        market=signal.market,
         target_weight=weight_text(signal.weight_e4),
         target_leverage=leverage_text(signal.leverage_e2),
-        at=instant_text(signal.at),
         historical=is_past,
         superseded=is_superseded,
-        rules_version=signal.rules_version,
-        mid=signal.mid,
         prev_hash=hex_of(signal.prev_hash) if is_past else None,
         row_hash=hex_of(signal.row_hash) if is_past else None,
         hashed_at=exact_instant_text(signal.at) if is_past else None,

@@ -80,10 +80,8 @@ def _market(call: ReadCall, one: UniverseMarket) -> MarketLiquidityRow:
 
 
 def _row(vault: FundVault, rules: FundRules) -> FundVaultRow:
-    return FundVaultRow(
-        id=vault.id,
-        name=vault.name,
-        kind=vault.kind,
+    return FundVaultRow.of(
+        vault,
         mirroring_paused=vault.is_paused,
         rules_hash=hex_of(rules.rules_hash),
         **({"simulated": True} if vault.is_simulated else {}),

@@ -49,6 +49,7 @@ from api.areas.mandates.schemas.weeks import (
     WeekPeriod,
     WeekTotals,
 )
+from api.kernel.fields import InstantText
 from api.kernel.operation import AnswerBody
 from core.mandate.rules.rows import ReportedBy
 
@@ -378,8 +379,8 @@ class AlertView(AnswerBody):
     tx_hash: str | None
     log_index: int | None
     block_number: int | None
-    at: str
-    withdrawn_at: str | None
+    at: InstantText
+    withdrawn_at: InstantText | None
 
 
 class Alerts(AnswerBody):

@@ -17,7 +17,6 @@ from core.alerts.queries import (
     alerts_of_owner,
 )
 from core.alerts.tables import OwnerAlert
-from core.times import instant_text, instant_text_or_none
 
 # By kind: what it means for the owner, and what to do. The facts are in `event` and `args`.
 SAID = {
@@ -86,19 +85,14 @@ def alerts(call: Call, caller: OwnerCaller, command: AlertsQuery) -> Answer[Aler
 
 
 def _view(alert: OwnerAlert) -> AlertView:
-    return AlertView(
-        id=alert.id,
-        kind=alert.kind,
+    return AlertView.of(
+        alert,
         **_said(alert),
         mandate_id=alert.payload.get("mandate_id"),
         event=alert.payload.get("event"),
         args=alert.payload.get("args"),
-        chain_id=alert.chain_id,
         tx_hash=_hex(alert.tx_hash),
-        log_index=alert.log_index,
-        block_number=alert.block_number,
-        at=instant_text(alert.occurred_at),
-        withdrawn_at=instant_text_or_none(alert.withdrawn_at),
+        at=alert.occurred_at,
     )
 
 

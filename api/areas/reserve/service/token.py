@@ -44,7 +44,7 @@ from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SeenBuy
 from core.sponsored.rules import Heights
-from core.times import instant_text, utc_text
+from core.times import utc_text
 
 REF_BYTES: Final = 32
 CONVERSIONS_SHOWN: Final = 100
@@ -260,49 +260,39 @@ def _sponsored(seen: SeenBuy, heights: Heights, now: datetime) -> OwnSponsoredBu
     buy = seen.buy
     assert buy.accepted_at is not None, "only those that were handed in are listed"
     said, (purchase, _) = seen.standing(heights, now), seen.fates(heights)
-    return OwnSponsoredBuy(
-        id=buy.id,
+    return OwnSponsoredBuy.of(
+        buy,
         state=said.state,
         is_final=said.is_final,
-        buyer=buy.buyer,
-        recipient=buy.recipient,
         usdc=usdc_text(buy.amount_usdc_e6),
         fee_usdc=usdc_text(buy.fee_usdc_e6),
         tokens=None if purchase.tokens is None else rules.token_text(purchase.tokens),
         tx_hash=purchase.tx_hash,
         next=said.next,
-        handed_in_at=instant_text(buy.accepted_at),
+        handed_in_at=buy.accepted_at,
     )
 
 
 def _held(row: ReserveConversion, why: WhyHeld, wallet: str | None) -> HeldConversion:
-    return HeldConversion(
-        tx_hash=row.tx_hash,
-        log_index=row.log_index,
+    return HeldConversion.of(
+        row,
         block=row.number,
-        holder=row.holder,
-        account_ref=row.account_ref,
         tokens=rules.token_text(row.tokens),
         usdc=usdc_text(row.usdc_e6),
         why=why,
-        trouble=row.trouble,
         is_own=row.holder == wallet,
-        seen_at=instant_text(row.seen_at),
     )
 
 
 def _credited(row: ReserveConversion, wallet: str | None) -> CreditedConversion:
     assert row.credited_at is not None, "only credited ones are written so"
-    return CreditedConversion(
-        tx_hash=row.tx_hash,
-        log_index=row.log_index,
+    return CreditedConversion.of(
+        row,
         block=row.number,
-        account_ref=row.account_ref,
         tokens=rules.token_text(row.tokens),
         usdc=usdc_text(row.usdc_e6),
         credits=row.credits or 0,
         is_own=row.holder == wallet,
-        credited_at=instant_text(row.credited_at),
     )
 
 

@@ -231,16 +231,12 @@ def _quote(
 
 def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthInUsdc) -> PreparedBuy:
     usdc = call.deps.contracts["usdc"]
-    return PreparedBuy(
-        id=made.id,
+    return PreparedBuy.of(
+        made,
         amount_usdc=usdc_text(made.amount_usdc_e6),
         fee_usdc=usdc_text(made.fee_usdc_e6),
         credit_usdc=usdc_text(made.credit_usdc_e6),
         total_usdc=usdc_text(made.amount_usdc_e6 + made.fee_usdc_e6),
-        treasury=made.treasury,
-        recipient=made.recipient,
-        batch=made.batch,
-        salt=made.salt,
         tokens=reserve.token_text(made.tokens),
         tokens_base=str(made.tokens),
         min_tokens=reserve.token_text(made.min_tokens),
@@ -257,7 +253,6 @@ def _prepared(call: Call, made: SponsoredBuy, price: GasPrice, eth: EthInUsdc) -
             source=eth.source,
             eth_as_of=None if eth.as_of is None else instant_text(eth.as_of),
         ),
-        expires_at=instant_text(made.expires_at),
         valid_before=_second_text(made.valid_before),
     )
 
@@ -443,30 +438,26 @@ def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
     is_owed = said.state is BuyState.FEE_OWED and said.is_final
-    return SponsoredBuyState(
+    return SponsoredBuyState.of(
+        said,
         id=made.id,
-        state=said.state,
-        is_final=said.is_final,
         sending=None if request is None else request.state,
         transfers=[
             _transfer("purchase", made.amount_usdc_e6, made.reserve_token, purchase),
             _transfer("fee", made.fee_usdc_e6, made.treasury, fee),
         ],
         owed_usdc=usdc_text(made.fee_usdc_e6 if is_owed else 0),
-        next=said.next,
-        expires_at=instant_text(made.expires_at),
+        expires_at=made.expires_at,
         valid_before=_second_text(made.valid_before),
     )
 
 
 def _transfer(kind: str, amount: UsdcE6, to: str, found: TransferFate) -> BuyTransfer:
-    return BuyTransfer(
+    return BuyTransfer.of(
+        found,
         kind=kind,
         amount_usdc=usdc_text(amount),
         to_address=to,
         state=found.leg,
-        is_final=found.is_final,
-        why=found.why,
-        tx_hash=found.tx_hash,
         tokens=None if found.tokens is None else reserve.token_text(found.tokens),
     )

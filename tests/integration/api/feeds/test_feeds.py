@@ -12,8 +12,6 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from core.db.engine import Database, WriteSession
 from core.feeds.rules import FEEDS
-from core.listings.queries import add_listings, find_listing
-from core.listings.rules import Symbol
 from core.market import gaps, outcomes, parts
 from core.market.gaps import SeenSpread
 from core.market.outcomes import NewOutcome
@@ -25,7 +23,6 @@ from core.market.tables import (
     MarketAsset,
     MarketGapChange,
     MarketGrade,
-    MarketListing,
     MarketListingState,
     MarketSpread,
     MarketTransferEvent,
@@ -33,6 +30,7 @@ from core.market.tables import (
 )
 from tests.integration.api.conftest import KEY, Clock, connect, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
+from tests.market_rows import add_state
 
 SETTLED_S = 5
 
@@ -224,7 +222,7 @@ def test_a_strange_since__is_refused_by_its_field(reader: Subscriber, since: str
 
 def test_a_state__comes_again_when_it_changed(reader: Subscriber, deps: Deps, clock: Clock) -> None:
     with deps.database.write() as session:
-        add_state(session, clock.now)
+        add_market(session, clock.now)
     page = read(reader, "board")
     assert (page["rows"][0]["data"]["symbol"], page["simulated"]) == ("BTC/USDT", True)
     assert set(page["rows"][0]["data"]) == set(FEEDS["board"].fields)
@@ -236,31 +234,8 @@ def test_a_state__comes_again_when_it_changed(reader: Subscriber, deps: Deps, cl
     assert [row["data"]["price_usd"] for row in again["rows"]] == [2.0]
 
 
-def add_state(session: WriteSession, now: datetime) -> None:
-    pair = Symbol("BTC", "USDT")
-    add_listings(session, "binance", [pair], is_simulated=True, now=now)
-    listing = find_listing(session, "binance", pair)
-    assert listing is not None
-    asset_id = add_asset(session)
-    named = {"exchange": "binance", "listing_id": listing.id, "asset_id": asset_id}
-    native = {"native_id": "BTCUSDT", "native_base": "BTC", "native_quote": "USDT"}
-    session.add(
-        MarketListing(**named, **native, base="BTC", quote="USDT", first_seen_at=now, seen_at=now)
-    )
-    session.flush()
-    session.add(
-        MarketListingState(
-            **named,
-            token="BTC",
-            symbol="BTC/USDT",
-            token_id=listing.token_id,
-            source="simulated",
-            is_simulated=True,
-            first_seen_at=now,
-            updated_at=now,
-            price_usd=1.0,
-        )
-    )
+def add_market(session: WriteSession, now: datetime) -> None:
+    add_state(session, "binance", "BTC", add_asset(session), now, price_usd=1.0)
     session.add(
         MarketVenueState(
             exchange="binance",
@@ -302,7 +277,7 @@ def test_grades__have_every_hour_once_and_at_once(
     hour = clock.now.replace(minute=0, second=0, microsecond=0)
     with deps.database.write() as session:
         parts.ensure_ahead(session, clock.now)
-        add_state(session, clock.now)
+        add_market(session, clock.now)
         listing_id = session.scalars(select(MarketListingState.listing_id)).one()
 
     def grade(at: datetime, letter: str | None) -> None:

@@ -17,7 +17,7 @@ from core.fund.accounts import FundSetup
 from core.fund.rules.frozen import FrozenRules, FundKind, UniverseMarket
 from core.fund.rules.plan import FollowerAccount
 from core.market import parts
-from core.market.tables import MarketListing, MarketListingState, MarketRollup
+from core.market.tables import MarketListingState, MarketRollup
 from core.money import UsdcE6
 from tests.integration.api.conftest import (
     KEY,
@@ -161,6 +161,7 @@ def roll_up(session: WriteSession, listing_id: int, now: datetime, rv: float) ->
 
 
 MEASURED: dict[str, Any] = {
+    "min_size_quote": 5.0,
     "in_depth_usd": 123_456.0,
     "in_spread_bps": 4.25,
     "in_volume_24h_usd": 5e7,
@@ -180,7 +181,6 @@ def markets(deps: Deps, clock: Clock) -> None:
         ]
         made = add_pairs(session, pairs, clock.now)
         session.execute(update(MarketListingState).values(MEASURED))
-        session.execute(update(MarketListing).values(min_size_quote=5.0))
         for listing_id in made.listings.values():
             roll_up(session, listing_id, clock.now, rv=0.01)
 

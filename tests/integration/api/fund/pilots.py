@@ -20,15 +20,12 @@ from core.earn.rules.payout import PayoutLimits
 from core.fund import indices
 from core.hexes import bytes_of
 from core.identity.tables import Account
-from core.listings.queries import add_listings, find_listing
-from core.listings.rules import Symbol
 from core.mandate.chain.reader import VaultReader
 from core.market import identity, parts
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
     MarketGrade,
-    MarketListing,
     MarketListingState,
     MarketNetwork,
     MarketRollup,
@@ -36,6 +33,7 @@ from core.market.tables import (
 from core.targets.rules import TargetLimits
 from tests.integration.api.conftest import Clock, FewAnswersChain
 from tests.integration.api.fund.conftest import Follower, Office
+from tests.market_rows import add_state
 
 USDC = to_checksum_address("0x" + "aa" * 20)
 TREASURY = "0x" + "33" * 20
@@ -181,45 +179,21 @@ def list_coin(
         MarketAssetState(asset_id=asset_id, token=ticker, is_simulated=True, updated_at=now)
     )
     for exchange, depth in depths.items():
-        add_listings(session, exchange, [Symbol(ticker, "USDT")], is_simulated=True, now=now)
-        listing = find_listing(session, exchange, Symbol(ticker, "USDT"))
-        assert listing is not None
-        named = {"exchange": exchange, "listing_id": listing.id, "asset_id": asset_id}
-        session.add(
-            MarketListing(
-                **named,
-                native_id=f"{ticker}USDT",
-                native_base=ticker,
-                native_quote="USDT",
-                base=ticker,
-                quote="USDT",
-                first_seen_at=now - timedelta(days=30),
-                seen_at=now,
-            )
-        )
-        session.flush()
-        session.add(
-            MarketListingState(
-                **named,
-                token=ticker,
-                symbol=f"{ticker}/USDT",
-                token_id=listing.token_id,
-                source="simulated",
-                is_simulated=True,
-                grade=grade,
-                is_provisional=False,
-                in_depth_usd=depth,
-                in_volume_24h_usd=5e7,
-                mid=100.0,
-                usd_per_quote=1.0,
-                **{f"{side}_05_usd": 50_000.0 for side in ("bid", "ask")},
-                **{f"{side}_1_usd": 90_000.0 for side in ("bid", "ask")},
-                **{f"{side}_2_usd": 150_000.0 for side in ("bid", "ask")},
-                sampled_at=now,
-                every_s=60,
-                first_seen_at=now,
-                updated_at=now,
-            )
+        state = add_state(
+            session,
+            *(exchange, ticker, asset_id, now),
+            grade=grade,
+            is_provisional=False,
+            in_depth_usd=depth,
+            in_volume_24h_usd=5e7,
+            mid=100.0,
+            usd_per_quote=1.0,
+            **{f"{side}_05_usd": 50_000.0 for side in ("bid", "ask")},
+            **{f"{side}_1_usd": 90_000.0 for side in ("bid", "ask")},
+            **{f"{side}_2_usd": 150_000.0 for side in ("bid", "ask")},
+            sampled_at=now,
+            every_s=60,
+            first_seen_at=now - timedelta(days=30),
         )
         session.add(
             MarketNetwork(
@@ -240,10 +214,10 @@ def list_coin(
         bucket = hour - timedelta(hours=4)  # over, as are its two hours
         for table in (parts.ROLLUPS, parts.GRADES):
             parts.ensure(session, table, bucket, now + timedelta(days=40))
-        add_grade(session, listing.id, hour - timedelta(hours=2), grade)
+        add_grade(session, state.listing_id, hour - timedelta(hours=2), grade)
         session.execute(
             insert(MarketRollup).values(
-                listing_id=listing.id,
+                listing_id=state.listing_id,
                 bucket=bucket,
                 expected=120,
                 n=120,

@@ -11,7 +11,7 @@ from api.areas.fund import jobs
 from api.kernel.operation import Deps
 from core.fund import queries as fund
 from core.fund.rules.frozen import FundKind
-from core.market.tables import MarketListing, MarketNetwork
+from core.market.tables import MarketListingState, MarketNetwork
 from tests.each import each
 from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.fund.conftest import Office
@@ -50,7 +50,7 @@ def world(deps: Deps, clock: Clock, office: Office) -> IndexWorld:
 def regrade(world: IndexWorld, ticker: str, hour: datetime, grade: str) -> None:
     """All listings of the coin, at that hour."""
     with world.deps.database.write() as session:
-        of_coin = select(MarketListing.listing_id).where(MarketListing.base == ticker)
+        of_coin = select(MarketListingState.listing_id).where(MarketListingState.token == ticker)
         for listing_id in session.scalars(of_coin).all():
             add_grade(session, listing_id, hour, grade)
 

@@ -1,5 +1,5 @@
-"""The ledger of signals as it is served, what it keeps back, and what verify-signals says of one that
-was tampered with.
+"""The ledger of signals as it is served, what it keeps back, and what its rows may say; the chain of
+every ledger is tampered with in tests/integration/api/market/test_warning_ledger.py.
 """
 
 import json
@@ -9,7 +9,6 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from api.areas.fund.service import signals as service
 from api.client.verify.ledger_check import KeptHead, LedgerDiffersError
 from api.client.verify.ledger_main import signals as app
 from api.client.verify.signals_check import check_signals
@@ -65,27 +64,11 @@ def test_a_ledger_without_historical_rows__is_whole_and_empty(
     assert (found.rows, found.is_whole) == (0, True)
 
 
-def test_answers__are_read_on_and_put_together(
-    client: TestClient, served: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service, "LEDGER_ROWS", 2)
-    first = client.get(PATH).content
-    assert json.loads(first.splitlines()[-1])["next_after"] == 2
-    assert not check_signals(first.splitlines(keepends=True), [])[0].is_whole
-    content = first + client.get(PATH, params={"after": 2}).content
-    assert check_signals(content.splitlines(keepends=True), [])[0].is_whole
-    assert differs(first + first) == "signals.gap"
-
-
 @pytest.mark.parametrize(
     ("row", "change", "name"),
     [
-        (1, lambda line: line["body"].update(target_weight="0.9000"), "signals.chain"),
-        (1, lambda line: line["body"].update(at="2020-01-01T00:00:00.000000Z"), "signals.chain"),
-        (1, lambda line: line["body"].update(seq=7), "signals.gap"),
         (1, lambda line: line["body"].pop("mid"), "signals.form"),
         (0, lambda line: line.update(format="warnings"), "signals.form"),
-        (-1, lambda line: line["head"].update(row_hash="00" * 32), "signals.head"),
     ],
 )
 def test_a_line_that_was_changed__is_named(
@@ -111,21 +94,9 @@ def test_a_past_with_new_hashes__must_still_make_sense(
     assert differs(rehashed(changed(served, row, change))) == name
 
 
-def test_a_signal_that_was_made_up_later__is_told_by_a_head_that_was_kept(served: bytes) -> None:
-    kept = [(3, bytes.fromhex(json.loads(served.splitlines()[-1])["head"]["row_hash"]))]
-    forged = rehashed(changed(served, 1, lambda line: line["body"].update(target_weight="0.9000")))
-    assert check_signals(forged.splitlines(keepends=True), [])[0].is_whole
-    assert differs(forged, kept) == "signals.rewritten"
-
-
 def test_the_command__says_it_with_its_exit_code(served: bytes, tmp_path: Path) -> None:
     file = tmp_path / "signals.ndjson"
     file.write_bytes(served)
     sound = CliRunner().invoke(app, [str(file), "--json"])
     said = json.loads(sound.stdout)
     assert (sound.exit_code, said["verdict"], said["vaults"]) == (0, "sound", 1)
-    assert CliRunner().invoke(app, [str(file), "--head", said["head"]]).exit_code == 0
-    forged = changed(served, 2, lambda line: line["body"].update(market="x"))
-    file.write_bytes(forged)
-    found = CliRunner().invoke(app, [str(file), "--json"])
-    assert (found.exit_code, json.loads(found.stdout)["name"]) == (1, "signals.chain")

@@ -58,10 +58,6 @@ def research(client: TestClient, headers: dict[str, str]) -> Research:
     return read
 
 
-def test_without_a_key__it_is_the_agents_call(market: MarketIds, client: TestClient) -> None:
-    assert reason(client.get(PATH)) == (401, "auth_required")
-
-
 def test_without_a_target__the_next_call_adds_it(
     market: MarketIds, client: TestClient, headers: dict[str, str]
 ) -> None:

@@ -12,7 +12,6 @@ from core.market.tables import MarketTransferEvent
 from core.published import queries as published
 from core.times import instant_text
 from tests.each import each
-from tests.integration.api.conftest import Clock
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import MarketIds, warning
 
@@ -238,14 +237,3 @@ def test_pages_of_a_timeline__lose_none_of_one_instant(
             found += page["rows"]
             cursor = page["next_cursor"]
         assert found == whole
-
-
-def test_a_timeline_of_a_token_that_nobody_lists__is_not_found(
-    market: MarketIds, client: TestClient, clock: Clock
-) -> None:
-    assert client.get(TIMELINE).status_code == 400
-    answer = client.get(f"{TIMELINE}?token=NOSUCH")
-    assert (answer.status_code, answer.json()["detail"]) == (
-        404,
-        "No exchange lists NOSUCH; search for it by the beginning of its ticker.",
-    )

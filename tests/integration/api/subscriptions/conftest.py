@@ -11,10 +11,11 @@ from starlette.testclient import TestClient
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
-from core.listings.queries import add_listings, find_listing
+from core.listings.queries import add_listings
 from core.listings.rules import Symbol
-from core.market.tables import MarketAsset, MarketListing, MarketListingState
+from core.market.tables import MarketAsset
 from tests.integration.api.conftest import KEY, Clock, connect
+from tests.market_rows import add_state
 
 BASES = ("BTC", "ETH", "SOL")
 
@@ -84,45 +85,20 @@ def listed(deps: Deps, clock: Clock) -> None:
 
 def measured(session: WriteSession, now: datetime) -> int:
     """BTC/USDT was looked at and graded; the asset's id."""
-    listing = find_listing(session, "binance", Symbol("BTC", "USDT"))
-    assert listing is not None
     asset_id = session.scalars(
         insert(MarketAsset).values(ticker="BTC").returning(MarketAsset.id)
     ).one()
-    named = {"exchange": "binance", "listing_id": listing.id, "asset_id": asset_id}
-    session.add(
-        MarketListing(
-            **named,
-            native_id="BTCUSDT",
-            native_base="BTC",
-            native_quote="USDT",
-            base="BTC",
-            quote="USDT",
-            listed_at=now - timedelta(days=100),
-            first_seen_at=now,
-            seen_at=now,
-        )
-    )
-    session.flush()
     graded = {"in_depth_usd": 123_456.0, "in_spread_bps": 4.25, "in_slip_10k_bps": 8.5}
     graded |= {"in_volume_24h_usd": 5e7, "in_volume_30d_usd": 5e7, "in_uptime": 1.0}
-    session.add(
-        MarketListingState(
-            **named,
-            **graded,
-            in_hours=24.0,
-            in_coverage=1.0,
-            grade="B",
-            mid=91_250.5,
-            token="BTC",
-            symbol="BTC/USDT",
-            token_id=listing.token_id,
-            source="simulated",
-            is_simulated=True,
-            is_truncated=False,
-            first_seen_at=now,
-            updated_at=now,
-        )
+    add_state(
+        session,
+        *("binance", "BTC", asset_id, now),
+        **graded,
+        listed_at=now - timedelta(days=100),
+        in_hours=24.0,
+        in_coverage=1.0,
+        grade="B",
+        mid=91_250.5,
+        is_truncated=False,
     )
-    session.flush()
     return int(asset_id)

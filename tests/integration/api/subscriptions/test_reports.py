@@ -47,12 +47,6 @@ def reader(subscriber: Subscriber, deps: Deps, clock: Clock) -> Subscriber:
     return subscriber
 
 
-def test_free__is_refused(subscriber: Subscriber) -> None:
-    assert reason(ordered(subscriber)) == (403, "tier_required")
-    assert reason(subscriber.get("/reports", **PAIR)) == (403, "tier_required")
-    assert reason(subscriber.get("/reports/1")) == (403, "tier_required")
-
-
 @pytest.mark.parametrize("lang", few(["en", "ko"], plain=1))
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_a_report__is_queued_printed_listed_and_downloaded(
@@ -95,18 +89,6 @@ def fonts_of(pdf: bytes) -> list[str]:
 
 
 @pytest.mark.slow
-def test_both_languages__print_the_same_figures(
-    reader: Subscriber, deps: Deps, clock: Clock
-) -> None:
-    ids = [ordered(reader, lang=lang).json()["report_id"] for lang in ("en", "ko")]
-    work(deps, clock.now)
-    entries = {one["lang"]: one for one in reader.get("/reports", **PAIR).json()["reports"]}
-    figures = ("grade", "score", "probability", "coverage")
-    assert [entries["en"][name] for name in figures] == [entries["ko"][name] for name in figures]
-    assert len({reader.get(f"/reports/{one}").content for one in ids}) == 2
-
-
-@pytest.mark.slow
 def test_equal_facts__are_equal_bytes(reader: Subscriber, deps: Deps, clock: Clock) -> None:
     report_id = ordered(reader).json()["report_id"]
     work(deps, clock.now)
@@ -142,23 +124,6 @@ def test_a_days_reports__are_counted_once_each(limited: Limit, deps: Deps, clock
     assert subscriber.account()["reports"] == {"today": 1, "limit": 1}
     clock.pass_(hours=12)
     assert ordered(subscriber, lang="ko").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"lang": "fr"}, 400),
-        ({"lang": "EN"}, 400),
-        ({"version": "v3"}, 400),
-        ({"symbol": "NOPE/USDT"}, 404),
-        ({"symbol": "BTC_USDT"}, 400),
-        ({"exchange": "nasdaq"}, 400),
-    ],
-)
-def test_an_unknown_language_version_or_pair__is_refused(
-    reader: Subscriber, body: dict[str, str], status: int
-) -> None:
-    assert ordered(reader, **body).status_code == status
 
 
 def test_an_order__may_be_written_in_the_query(reader: Subscriber) -> None:

@@ -154,23 +154,6 @@ def test_a_pair_of_two_subscribers__is_scanned_once(
     assert scanned(deps, clock) == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        ({"exchange": "binance", "symbol": "NOPE/USDT"}, 404),
-        ({"exchange": "nasdaq", "symbol": "BTC/USDT"}, 400),
-        ({"exchange": "Binance", "symbol": "BTC/USDT"}, 400),
-        ({"exchange": "binance", "symbol": "BTC_USDT"}, 400),
-        ({"exchange": "binance"}, 400),
-    ],
-)
-def test_an_unknown_pair__is_refused_by_its_field(
-    subscriber: Subscriber, body: dict[str, str], status: int
-) -> None:
-    subscriber.subscribed(1)
-    assert subscriber.post("/agent/targets/add", body).status_code == status
-
-
 def test_captures__are_counted_a_day_and_stop_with_the_tier(
     subscriber: Subscriber, deps: Deps, clock: Clock
 ) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from core.db import adoption, migrate
+from core.db import adoption, migrate, revisions
 from core.db.engine import Database
 from tests.world.mandates import Place
 from tests.world.seed import seed
@@ -108,7 +108,6 @@ def test_a_database_from_before__is_recorded_with_its_rows_as_they_were(
 
     assert migrate.main(["adopt", database_url]) == 0
     assert capsys.readouterr().out == "nothing to do\nthe database is at 0100\n"
-    migrate.upgrade(database_url)
     assert held(database) == before
 
 
@@ -155,6 +154,27 @@ def test_a_database_at_an_older_migration__is_refused_and_told_what_to_do(
     assert migrate.main([command, database_url]) == 1
     assert capsys.readouterr().err.startswith(f"{says}: {why}")
     assert migrate.current(database_url) == revision
+
+
+def test_a_database_at_a_migration_that_is_not_known__is_not_adopted(
+    database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_revision(database, "9999")
+    assert migrate.main(["adopt", database_url]) == 1
+    why = "The database is not adopted: it is at 9999, which this code does not know"
+    assert capsys.readouterr().err.startswith(why)
+
+
+def test_a_database_at_any_migration_that_is_known__has_nothing_to_adopt(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = str(int(revisions.newest()) + 1)
+    every = revisions.known() | {later.zfill(4)}
+    monkeypatch.setattr(revisions, "known", lambda: every)
+    for revision in every:
+        set_revision(database, revision)
+        assert migrate.adopt(database_url) == []
+        assert migrate.current(database_url) == revision
 
 
 def test_an_upgrade_of_a_database_from_before__names_the_command_that_adopts(

@@ -26,7 +26,6 @@ def market(exchange: str, base: str, quote: str = "USDT", **more: object) -> Lis
         "exchange": exchange,
         "native_id": f"{base}{quote}",
         "native_base": base,
-        "native_quote": quote,
         "base": base,
         "quote": quote,
         "status": MarketStatus.TRADING,

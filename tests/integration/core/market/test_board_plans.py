@@ -17,7 +17,7 @@ from tests.integration.core.market.conftest import NOON
 MANY: Final = 100_000
 MOST_BLOCKS: Final = 3_000
 MOST_PASSED_BY: Final = 3_000
-BIG: Final = {"listing_state", "market_listing", "listing", "warning_event", "warning_standing"}
+BIG: Final = {"listing_state", "listing", "warning_event", "warning_standing"}
 Asked = Callable[[Session], object]
 
 # What is rare is the oldest, and of the least volume: a walk down an order would be the whole way.
@@ -30,15 +30,11 @@ from generate_series(1, :n) n;
 insert into market_asset (ticker) select distinct base from made;
 insert into listing (token_id, exchange, base, quote, is_simulated, created_at)
 select lower(exchange || '_' || base || '_' || quote), exchange, base, quote, true, now() from made order by n;
-insert into market_listing (listing_id, asset_id, exchange, native_id, native_base, native_quote, base, quote,
-       first_seen_at, seen_at)
-select l.id, a.id, l.exchange, l.base || l.quote, l.base, l.quote, l.base, l.quote, now(), now()
+insert into listing_state (listing_id, asset_id, exchange, native_id, native_base, token, symbol, token_id, source,
+       is_simulated, first_seen_at, order_usd, updated_at)
+select l.id, a.id, l.exchange, l.base || l.quote, l.base, l.base, l.base || '/' || l.quote, l.token_id, 'simulated',
+       true, now(), 1e9 / l.id, now()
 from listing l join market_asset a on a.ticker = l.base;
-insert into listing_state (listing_id, asset_id, exchange, token, symbol, token_id, source, is_simulated,
-       first_seen_at, order_usd, updated_at)
-select m.listing_id, m.asset_id, m.exchange, m.base, m.base || '/' || m.quote, l.token_id, 'simulated', true,
-       now(), 1e9 / m.listing_id, now()
-from market_listing m join listing l on l.id = m.listing_id;
 alter table warning_event disable trigger user;
 insert into warning_event (seq, action, clears_seq, exchange, asset_id, token, listing_id, type, severity,
        is_predictive, at, evidence, rule_version, is_imported, prev_hash, row_hash)
@@ -51,7 +47,7 @@ join (select *, row_number() over (order by listing_id desc) as place from listi
 insert into warning_standing (seq, exchange, asset_id, token, listing_id, type, severity, issued_at, evidence)
 select seq, exchange, asset_id, token, listing_id, type, severity, at, evidence
 from warning_event where action = 'issued' on conflict do nothing;
-analyze listing, market_listing, market_asset, listing_state, warning_event, warning_standing;
+analyze listing, market_asset, listing_state, warning_event, warning_standing;
 """
 
 

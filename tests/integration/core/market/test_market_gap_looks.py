@@ -51,6 +51,8 @@ def test_looks_at_gaps__are_counted_for_each_asset__for_seven_days(
             now = NOON + timedelta(days=days)
             return views.facts_of(session, token, now).one_price_actionable_pct
 
+    with database.read() as session:
+        assert gaps.figures(session, NOON).actionable_share_7d == (1 + 4) / (3 + 4)
     assert actionable_pct("BTC", 0.1) == 100 / 3
     assert actionable_pct("ETH", 7) == 100
     assert actionable_pct("ETH", 7.1) is None

@@ -46,7 +46,7 @@ def test_fault__written__keeps_the_last_measures_and_says_why(
         state = session.get_one(MarketListingState, listed.ids[0])
         faulty = session.scalars(select(MarketSample.mid).where(MarketSample.ts == later)).all()
     assert faulty == [None, None]
-    assert (state.fault, state.fault_at, state.mid) == ("crossed", later, 100.0)
+    assert (state.fault, state.sampled_at, state.mid) == ("crossed", NOON, 100.0)
 
 
 def test_texts_of_several_lengths__nulls_and_faults_of_one_batch__arrive_as_they_are(
@@ -60,13 +60,14 @@ def test_texts_of_several_lengths__nulls_and_faults_of_one_batch__arrive_as_they
     with database.read() as session:
         rows = session.scalars(select(MarketSample).order_by(MarketSample.listing_id)).all()
         states = [session.get_one(MarketListingState, one) for one in listed.ids]
-    assert [(row.fx_source, row.fault, row.mid) for row in rows] == [
+    received_at = NOON + timedelta(milliseconds=120)
+    assert [(row.fx_source, row.fault, row.mid, row.received_at) for row in rows] == [
+        ("upbit:USDT/KRW", None, 100.0, received_at),
+        (None, "no_dollar_rate", None, received_at),
+    ]
+    assert [(one.fx_source, one.fault, one.mid) for one in states] == [
         ("upbit:USDT/KRW", None, 100.0),
         (None, "no_dollar_rate", None),
-    ]
-    assert [(one.fx_source, one.fault, one.mid, one.received_at) for one in states] == [
-        ("upbit:USDT/KRW", None, 100.0, NOON + timedelta(milliseconds=120)),
-        (None, "no_dollar_rate", None, None),
     ]
 
 
@@ -204,11 +205,8 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
         asset = session.get_one(MarketAssetState, listed.assets[0])
         assert (asset.grade, asset.exchanges) == ("B", ["kucoin"])
     with database.write() as session:
-        session.execute(
-            text("update market_listing set delisted_at = :at where listing_id = :id"),
-            {"at": hour, "id": listed.ids[0]},
-        )
-        session.get_one(MarketListingState, listed.ids[0]).status = "delisted"
+        gone = session.get_one(MarketListingState, listed.ids[0])
+        gone.status, gone.delisted_at = "delisted", hour
         session.flush()
         grading.grade_hour(session, hour + timedelta(hours=1), hour)
         show_coins(session, hour)

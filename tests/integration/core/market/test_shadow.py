@@ -61,7 +61,6 @@ class Fund:
                     began_at=at,
                     last_at=at,
                     ended_at=None,
-                    best_net_1k_bps=900.0,
                     buy_fee_bps=10.0,
                     sell_fee_bps=sell_fee_bps,
                     net_1k_bps=900.0,
@@ -374,8 +373,8 @@ from generate_series(1, :rows) n
         )
         session.execute(
             text("""
-insert into arb_episode (asset_id, buy_id, sell_id, began_at, last_at, ended_at, best_net_1k_bps)
-select :asset, :buy, :sell, :at, :at, :at, 1 from generate_series(1, :rows)
+insert into arb_episode (asset_id, buy_id, sell_id, began_at, last_at, ended_at)
+select :asset, :buy, :sell, :at, :at, :at from generate_series(1, :rows)
 """),
             {"asset": fund.asset_id, "buy": fund.buy, "sell": fund.sell, "at": NOON, "rows": rows},
         )

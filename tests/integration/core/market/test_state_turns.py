@@ -15,7 +15,7 @@ from core.feeds import views
 from core.feeds.rules import FeedKey
 from core.feeds.views import DataFeedRow, FeedPlace
 from core.market import copying, grading, queries, samples, states
-from core.market.facts import DataSource
+from core.market.facts import DataSource, MarketStatus
 from core.market.tables import MarketListingState
 from tests.integration.core.market.conftest import NOON, Listed, batch, market
 
@@ -77,6 +77,20 @@ def test_a_pair_that_is_gone__is_told_behind_the_cursor(database: Database, list
         with database.write() as session:
             queries.learn_markets(session, "kucoin", markets, DataSource.SIMULATED, NOON)
     assert [row.place.id for row in read_on(database, cursor)] == [listed.ids[1]]
+
+
+def test_a_pair_that_is_told_as_delisted_again__keeps_the_time_at_which_it_was_first(
+    database: Database, listed: Listed
+) -> None:
+    """Each look at an exchange that goes on listing it moved the end in its token's timeline."""
+    told = [market("kucoin", "BTC"), market("kucoin", "ETH", status=MarketStatus.DELISTED)]
+    for minute in (1, 2):
+        at = NOON + timedelta(minutes=minute)
+        with database.write() as session:
+            queries.learn_markets(session, "kucoin", told, DataSource.SIMULATED, at)
+    with database.read() as session:
+        ended = session.get_one(MarketListingState, listed.ids[1]).delisted_at
+    assert ended == NOON + timedelta(minutes=1)
 
 
 def test_turns__are_a_microsecond_apart_at_least(database: Database) -> None:

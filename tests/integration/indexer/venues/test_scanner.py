@@ -13,10 +13,10 @@ from core.db.leadership import Leadership
 from core.market import parts
 from core.market.facts import Book, DataSource, ListedMarket, Ticker
 from core.market.scans import VenueHealth, venues
-from core.market.tables import MarketListing, MarketSample, MarketScanRun, MarketVenueState
+from core.market.tables import MarketListingState, MarketSample, MarketVenueState
 from indexer.venues import scan_venue
 from indexer.venues.port import Parsed, VenueError, VenueErrorReason
-from indexer.venues.scan_venue import VenueScan
+from indexer.venues.scan_venue import ScannedMinute, VenueScan
 from indexer.venues.sim.cast import EXCHANGES
 from indexer.venues.store import ScannerStore, learn_markets
 from tests.integration.core.market.conftest import NOON, market
@@ -100,6 +100,11 @@ def scan_of(venue: StandIn, store: ScannerStore) -> VenueScan:
     return VenueScan(venue, store, venue.now, frozenset)  # type: ignore[arg-type]  # what a scan calls of a venue
 
 
+def counts(run: ScannedMinute) -> tuple[int, int, int]:
+    """Books that were due, those of them that were measured, and those that were rejected."""
+    return len(run.planned.all), len(run.measured) - run.rejected, run.rejected
+
+
 def health(database: Database, exchange: str) -> tuple[str, str | None]:
     with database.read() as session:
         row = session.get_one(MarketVenueState, exchange)
@@ -114,8 +119,7 @@ def test_venue__that_answers__has_each_of_its_pairs_once_a_minute(
     run = asyncio.run(scan.minute(NOON))
     again = asyncio.run(scan.minute(NOON))
 
-    assert (run.planned, run.measured, run.rejected) == (5, 5, 0)
-    assert again.measured == 0
+    assert (counts(run), counts(again)) == ((5, 5, 0), (5, 0, 0))
     assert health(database, "kucoin") == ("ok", None)
     with database.read() as session:
         assert len(session.scalars(select(MarketSample.listing_id)).all()) == 5
@@ -151,7 +155,7 @@ def test_venue__that_answers_with_html__is_down_and_says_why(
 
     run = asyncio.run(scan_of(venue, store).minute(NOON))
 
-    assert run.measured == 0
+    assert not run.measured
     assert health(database, "kucoin") == (VenueHealth.DOWN, "not_understood")
 
 
@@ -175,10 +179,10 @@ def test_venue__that_lists_less__has_that_delisted__but_not_what_half_an_answer_
 
     run = asyncio.run(scan.minute(hands.at))
 
-    assert run.planned == 5 - len(gone)
+    assert len(run.planned.all) == 5 - len(gone)
     assert health(database, "kucoin") == state
     with database.read() as session:
-        ended = select(MarketListing.base).where(MarketListing.delisted_at.is_not(None))
+        ended = select(MarketListingState.token).where(MarketListingState.delisted_at.is_not(None))
         assert session.scalars(ended).all() == gone
 
 
@@ -190,7 +194,7 @@ def test_venue__an_hour_off_its_clock__is_degraded_and_not_measured(
 
     run = asyncio.run(scan_of(venue, store).minute(NOON))
 
-    assert (run.measured, run.rejected) == (0, 5)
+    assert counts(run) == (5, 0, 5)
     assert health(database, "kucoin") == ("degraded", "clock_skew")
 
 
@@ -204,7 +208,7 @@ def test_venue__that_repeats_a_book__is_degraded(database: Database, store: Scan
 
     run = asyncio.run(scan.minute(hands.at))
 
-    assert (run.measured, run.rejected) == (0, 5)
+    assert counts(run) == (5, 0, 5)
     assert health(database, "kucoin") == ("degraded", "repeated")
 
 
@@ -222,8 +226,8 @@ def test_venue__that_renames_a_ticker__has_the_old_pair_ended_and_the_new_one_sc
 
     with database.read() as session:
         found = session.execute(
-            select(MarketListing.base, MarketListing.delisted_at.is_(None)).order_by(
-                MarketListing.base
+            select(MarketListingState.token, MarketListingState.delisted_at.is_(None)).order_by(
+                MarketListingState.token
             )
         ).all()
     assert [tuple(row) for row in found] == [
@@ -245,14 +249,13 @@ def test_spare__that_takes_over_in_a_minute__adds_what_it_lacks(
     assert spare.try_take(NOON)
     try:
         other = ScannerStore(database, spare.fence_beside)
-        asyncio.run(scan_of(StandIn("kucoin", Hands().now), other).minute(NOON))
+        run = asyncio.run(scan_of(StandIn("kucoin", Hands().now), other).minute(NOON))
     finally:
         spare.release()
 
+    assert counts(run) == (5, 2, 0)
     with database.read() as session:
         assert len(session.scalars(select(MarketSample.listing_id)).all()) == 5
-        run = session.get_one(MarketScanRun, ("kucoin", NOON))
-        assert run.measured == 5
         assert [one.exchange for one in venues(session)] == ["kucoin"]
 
 

@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ from core.db.engine import Database
 from core.db.leadership import Leadership, leader_row
 from core.market import parts, queries, scans
 from core.market.facts import DataSource
-from core.market.tables import MarketScanRun
+from core.market.tables import MarketSample
 from core.targets.rules import TargetLimits
 from core.watchdog import Watchdog
 from indexer.venues import chosen
@@ -26,6 +27,7 @@ from tests.integration.indexer.venues.test_scanner import StandIn
 from tests.integration.subscribed import subscribe_to
 
 WAIT_S = 20.0
+BASES = ("ETH", *(f"T{n:02}" for n in range(99)))
 
 
 def now_utc() -> datetime:
@@ -76,20 +78,23 @@ def test_targets_of_subscribers__are_looked_at_in_the_first_minute(
     now = now_utc()
     with database.write() as session:
         parts.ensure_ahead(session, now)
-        found = [market("kucoin", base) for base in ("BTC", "ETH", "SOL")]
+        found = [market("kucoin", base) for base in BASES]
         queries.learn_markets(session, "kucoin", found, DataSource.SIMULATED, now)
         ids = {one.base: one.listing_id for one in queries.known_listings(session, "kucoin")}
     subscribe_to(database, ids["ETH"], now)
-    venue: Any = ClosedStandIn("kucoin", now_utc, ("BTC", "ETH", "SOL"))
+    venue: Any = ClosedStandIn("kucoin", now_utc, BASES)
+    venue.capabilities = replace(venue.capabilities, books_per_minute=60)
 
-    def runs() -> list[tuple[int, int]]:
+    def looks() -> dict[int, int]:
+        """How often each pair is looked at."""
         with database.read() as session:
-            query = select(MarketScanRun.targets, MarketScanRun.targets_measured)
-            return [(row[0], row[1]) for row in session.execute(query)]
+            return dict(
+                session.execute(select(MarketSample.listing_id, MarketSample.every_s)).all()
+            )
 
-    run(lambda store: [venue], lambda: bool(runs()))
+    run(lambda store: [venue], lambda: ids["ETH"] in looks())
 
-    assert runs()[0] == (1, 1)
+    assert looks()[ids["ETH"]] == 60  # the 99 others have 59 books a minute: each two
 
 
 def test_an_import_of_the_past__is_told_by_each_heartbeat(

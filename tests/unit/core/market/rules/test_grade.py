@@ -220,13 +220,6 @@ def test_an_unknown_volume__is_left_out_and_never_counted_as_zero() -> None:
     assert found.gates == ()
 
 
-def test_no_depth_at_all__is_f() -> None:
-    found = grade(replace(GOOD, depth_usd=0.0, slip_10k_bps=None, spread_bps=400, volume_24h_usd=0))
-
-    assert found is not None
-    assert found.letter is Letter.F
-
-
 @each("row", table("market.md", "hysteresis"), ids=lambda row: row[0])
 def test_the_worked_letters__move_as_the_page_says(row: list[str]) -> None:
     start, scores, letters = row

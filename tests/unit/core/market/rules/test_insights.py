@@ -89,27 +89,28 @@ def looks(
     ]
 
 
-def test_a_wide_spread_and_thin_sides_for_half_an_hour__say_that_a_maker_left() -> None:
-    assert maker_sign(USUAL, looks(30)) is InsightKind.MM_EXIT
+DEEP = looks(30, spread=3.0, bid=260_000.0, ask=260_000.0)
 
 
-def test_for_a_minute_less__they_say_nothing() -> None:
-    assert maker_sign(USUAL, looks(29)) is None
-
-
-def test_one_whole_side__says_nothing() -> None:
-    assert maker_sign(USUAL, looks(30, ask=40_000.0)) is None
+@each(
+    ("seen", "sign"),
+    [
+        (looks(30), InsightKind.MM_EXIT),
+        (looks(29), None),
+        (looks(30, ask=40_000.0), None),
+        (DEEP, InsightKind.MM_ENTER),
+    ],
+)
+def test_half_an_hour_of_odd_spreads_and_sides__says_that_a_maker_left_or_came(
+    seen: list[MakerLook], sign: InsightKind | None
+) -> None:
+    assert maker_sign(USUAL, seen) is sign
 
 
 def test_one_look_between_that_is_not_known__begins_anew() -> None:
     seen = looks(40)
     seen[20] = MakerLook(seen[20].at, None, None, None)
     assert maker_sign(USUAL, seen) is None
-
-
-def test_a_tight_spread_and_deep_sides__say_that_a_maker_came() -> None:
-    deep = looks(30, spread=3.0, bid=260_000.0, ask=260_000.0)
-    assert maker_sign(USUAL, deep) is InsightKind.MM_ENTER
 
 
 @each("usual", [None, MakerUsual(10.0, 0.0, 1e5), MakerUsual(10.0, 1.0, 0.0)])

@@ -70,13 +70,6 @@ def test_a_token__is_what_its_venues_come_to(flags: tuple[bool | None, ...]) -> 
     assert token_transfer(rows) is slow_token(rows)
 
 
-def test_a_venue_that_says_nothing__leaves_a_token_open() -> None:
-    assert token_transfer([at("a", ETH, True, True), at("b", ETH, None, None)]) == "open"
-    assert token_transfer([at("a", ETH, True, True), at("b", ETH, False, None)]) == "partial"
-    assert token_transfer([at("a", ETH, False, False), at("b", ETH, None, None)]) == "blocked"
-    assert token_transfer([]) == "unknown"
-
-
 @each(
     ("withdraw", "deposit", "state"),
     [

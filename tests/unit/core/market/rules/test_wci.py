@@ -80,27 +80,10 @@ def test_a_window__has_its_start_and_not_its_end(at: int, units: int) -> None:
     assert headline([], [(1, DELIST, at, True)]).units == units
 
 
-def test_the_second_window__is_60_days() -> None:
-    told: list[Told] = [(1, DELIST, NOW - 61 * DAY_US, True), (2, DELIST, NOW - DAY_US, True)]
-    reading = b31(calls_of([]), outcomes_of(told), NOW)
-
-    assert (reading.headline.units, reading.second.units) == (2, 1)
-    assert (reading.headline.days, reading.second.days) == (90, 60)
-
-
 def test_no_unit__has_no_rate_and_no_precision() -> None:
     found = headline([], [])
 
     assert (found.units, found.rate, found.precision) == (0, None, None)
-
-
-def test_the_credit_of_cross_flags__is_what_they_alone_foresaw() -> None:
-    told: list[Told] = [TAG, (2, DELIST, AT, True)]
-    calls = [before(48, is_xflag=True), before(48, unit=2, is_xflag=True), before(30, unit=2)]
-    found = headline(calls, told)
-
-    assert (found.hits, found.xflag_credit, found.xflag_any) == (2, 1, 2)
-    assert headline(calls, told, is_b3=True).hits == 1
 
 
 def test_precision__is_of_units_that_were_warned_in_time() -> None:
