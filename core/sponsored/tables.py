@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import AddressColumn, Base, HexColumn, Uint256, sql_list
 from core.money import UsdcE6
-from core.sponsored.rules import ProvedBy, Use
+from core.sponsored.rules import Use
 
 
 class SponsoredBuy(Base):
@@ -94,14 +94,10 @@ class SponsoredUse(Base):
 
 
 class SponsoredProof(Base):
-    """That an authorization's fate hangs on no single node's word: what that block holds of it
-    (`is_used`), or that it was unused there, at a time when it could no longer be used.
-
-    Counts while the block is canonical. `by`: see rules.ProvedBy.
-    """
+    """Nothing writes or reads it any more: the mark `sponsored_confirmed` says it."""
 
     __tablename__ = "sponsored_proof"
-    __table_args__ = (CheckConstraint(f"by in {sql_list(ProvedBy)}", name="by"),)
+    __table_args__ = (CheckConstraint("by in ('receipts', 'nodes', 'one_node')", name="by"),)
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
@@ -112,7 +108,7 @@ class SponsoredProof(Base):
 
 
 class SponsoredDispute(Base):
-    """Of whose authorization nodes disagree, or prove nothing. Dropped once it is proved."""
+    """As SponsoredProof."""
 
     __tablename__ = "sponsored_dispute"
 
