@@ -77,7 +77,8 @@ def adopt(connection: Connection) -> list[str]:
         locks.MIGRATION.wait(connection)
         found = revisions.recorded(connection)
         if found != [revisions.LAST_BEFORE]:
-            if (why := revisions.behind(found)) is not None:
+            is_adopted = len(found) == 1 and found[0] in revisions.known()
+            if (why := revisions.behind(found)) is not None and not is_adopted:
                 raise CommandError(f"The database is not adopted: {why}")
             return []
         as_it_stands = connection.execution_options(no_parameters=True)

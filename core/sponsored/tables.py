@@ -81,6 +81,7 @@ class SponsoredUse(Base):
     __table_args__ = (
         CheckConstraint(f"use in {sql_list(Use)}", name="use"),
         Index("ix_sponsored_use_nonce", "nonce"),
+        Index("ix_sponsored_use_number", "number"),
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -91,33 +92,6 @@ class SponsoredUse(Base):
     nonce: Mapped[str] = mapped_column(HexColumn)
     use: Mapped[str] = mapped_column(Text)
     tokens: Mapped[int | None] = mapped_column(Uint256)
-
-
-class SponsoredProof(Base):
-    """Nothing writes or reads it any more: the mark `sponsored_confirmed` says it."""
-
-    __tablename__ = "sponsored_proof"
-    __table_args__ = (CheckConstraint("by in ('receipts', 'nodes', 'one_node')", name="by"),)
-
-    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
-    block_hash: Mapped[str] = mapped_column(HexColumn, primary_key=True)
-    is_used: Mapped[bool]
-    by: Mapped[str] = mapped_column(Text)
-    at: Mapped[datetime]
-
-
-class SponsoredDispute(Base):
-    """As SponsoredProof."""
-
-    __tablename__ = "sponsored_dispute"
-
-    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
-    why: Mapped[str] = mapped_column(Text)
-    since: Mapped[datetime]
-    tries: Mapped[int]
-    next_at: Mapped[datetime]
 
 
 class SponsorHeartbeat(Base):
