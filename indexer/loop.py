@@ -46,7 +46,7 @@ from indexer.chain.quarantine import HeldFacts
 from indexer.chain.refold import OlderLedgers
 from indexer.chain.reserve import Crediting
 from indexer.chain.reverts import RevertedCalls
-from indexer.chain.sponsored_proofs import Proving
+from indexer.chain.sponsored_uses import SponsoredUses
 from indexer.chain.tip import TipLoop, TipRound
 from indexer.chain.unwind import FinalityBrokenError
 from indexer.metrics import IndexerMetrics
@@ -195,7 +195,7 @@ class Indexer:
             Work(lambda: write_slice(alone, now_utc()), OFTEN_S),
             Work(RevertedCalls(alone, now_utc).round, OFTEN_S),
             Work(Crediting(alone, now_utc).round, BESIDE_S),
-            Work(Proving(alone, now_utc).round, BESIDE_S),
+            Work(SponsoredUses(alone, now_utc).round, BESIDE_S),
             Work(HeldFacts(alone, now_utc).round, BESIDE_S),
         ]
         long = [

@@ -112,11 +112,10 @@ class IndexerMetrics:
         self.reserve_mismatch = self._gauge(
             "reserve_mismatch", "Open findings of the reserve token's reconciliation."
         )
-        self.sponsored_unproved = self._gauge(
-            "sponsored_unproved", "Uses of sponsored buys in safe blocks that are not proved."
-        )
-        self.sponsored_disputes = self._gauge(
-            "sponsored_disputes", "Authorizations of sponsored buys that nodes disagree about."
+        self.confirmed_behind = self._gauge(
+            "confirmed_behind_seconds",
+            "From the block up to which nodes agree about logs of money to the one that it waits for.",
+            "mark",
         )
         self._reconciled_at: float | None = None
         reserve_age = self._gauge(
@@ -218,10 +217,6 @@ class IndexerMetrics:
             self.reserve_open.labels(status).set(count)
         self.reserve_mismatch.set(findings)
         self._reconciled_at = reconciled_at
-
-    def sponsored(self, unproved: int, disputes: int) -> None:
-        self.sponsored_unproved.set(unproved)
-        self.sponsored_disputes.set(disputes)
 
     def held(self, ledgers: int, facts: int) -> None:
         """`facts` are held back from `ledgers` now, those that wait behind others included."""

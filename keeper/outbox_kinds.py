@@ -72,11 +72,11 @@ def sponsored_buys(codes: ChainReader) -> Builder:
         seen = sponsored.find_any(session, str(request.reason["buy"]))
         if seen is None:
             raise LapsedError("no sponsored buy belongs to this request")
-        buy, at = seen.buy, sponsored.heights(session, request.chain_id)
+        buy = seen.buy
         if not can_send(buy.valid_before, int(now.timestamp())):
             raise LapsedError(f"its authorizations are good until {buy.valid_before}")
         part = BuyPart(request.reason["part"])
-        left = part_to_send(*seen.fates(at))
+        left = part_to_send(*seen.fates)
         if left is not part:
             raise LapsedError("one of its authorizations was used or cancelled meanwhile")
         if failed_too_often(session, buy.gas_scopes or (), start_of_day(now)):

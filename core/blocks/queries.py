@@ -48,9 +48,10 @@ SAFE = "safe"  # names of marks: the node's own tags
 # name of the mark up to which the record has every vault of the factory (indexer/chain/log_proof.py)
 VAULTS_COUNTED = "vaults_counted"
 FINALIZED = "finalized"  # name of the mark below which no reorg is believed
-# how far the reserve token's older events are read; the mark from which on they come with the
-# blocks (indexer/chain/reserve.py)
-RESERVE_FOLLOWED, RESERVE_CONFIRMED = "reserve_followed", "reserve_confirmed"
+# the mark from which on the reserve token's events come with the blocks (indexer/chain/reserve.py)
+RESERVE_FOLLOWED = "reserve_followed"
+# up to where nodes agree about what they say of money (indexer/chain/confirmed_range.py)
+RESERVE_CONFIRMED, SPONSORED_CONFIRMED = "reserve_confirmed", "sponsored_confirmed"
 
 
 class CursorMovedError(OutsideError):

@@ -39,6 +39,19 @@ class NewReserveEvent:
     at: int
 
 
+def take_events(
+    session: WriteSession, chain_id: int, events: Sequence[NewReserveEvent], now: datetime
+) -> None:
+    """Events of blocks in a row, in the order of the chain, each block after all that was written
+    before; their conversions begin to wait for their credit.
+    """
+    add_events(session, chain_id, events)
+    converted = ReserveEventKind.CONVERTED
+    numbers = [one.log.block_number for one in events if one.fact.kind is converted]
+    if numbers:
+        adopt_conversions(session, chain_id, numbers[0], numbers[-1], now)
+
+
 def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserveEvent]) -> None:
     """Events of blocks in a row, each block after all that was written before."""
     found = sorted(events, key=lambda one: (one.log.block_number, one.log.log_index))

@@ -15,7 +15,7 @@ from core.keeper import gas as gas_days
 from core.keeper import requests as outbox
 from core.keeper.gas import GasBudgets, NoGas, kind_of
 from core.limits import CallerLimits
-from core.sponsored.proofs import is_proved_use
+from core.sponsored.queries import is_confirmed
 from core.sponsored.rules import GOOD_S, MOST_BUYS, MOST_FAILURES, Use
 from core.sponsored.sending import key_of
 from core.sponsored.tables import SponsoredBuy, SponsoredUse
@@ -107,7 +107,7 @@ def failed_too_often(session: Session, scopes: Collection[str], since: datetime)
 
 
 def has_paid_before(session: Session, chain_id: int, buyer: str) -> bool:
-    """Whether a sponsored buy of the wallet was paid, fee and purchase, and both are proved."""
+    """Whether a sponsored buy of the wallet was paid, fee and purchase, and both are confirmed."""
     row = SponsoredBuy
     own = (row.chain_id == chain_id, row.buyer == buyer, row.accepted_at.is_not(None))
     paid = [
@@ -116,7 +116,7 @@ def has_paid_before(session: Session, chain_id: int, buyer: str) -> bool:
             SponsoredUse.nonce == nonce,
             SponsoredUse.use == Use.PAID,
             not_orphaned(SponsoredUse.chain_id, SponsoredUse.block_hash),
-            is_proved_use(SponsoredUse),
+            is_confirmed(SponsoredUse),
         )
         for nonce in (row.buy_nonce, row.fee_nonce)
     ]

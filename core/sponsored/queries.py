@@ -3,23 +3,34 @@
 A use counts while its block is canonical, so that a reorg takes it back without a row being changed.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from core.blocks import queries as blocks
-from core.blocks.queries import SAFE, not_orphaned
+from core.blocks.queries import SAFE, SPONSORED_CONFIRMED, not_orphaned
+from core.blocks.tables import ChainBlock, ChainCursor
 from core.db.engine import WriteSession
 from core.db.locks import LockClass, named
 from core.money import UsdcE6
-from core.sponsored import proofs
 from core.sponsored.logs import AuthorizationLog
-from core.sponsored.proofs import dispute_of, is_proved
 from core.sponsored.quotes import BuyStanding, quote_standing
 from core.sponsored.rules import (
     NEXT_STEPS,
@@ -27,7 +38,6 @@ from core.sponsored.rules import (
     SeenUse,
     TransferFate,
     Use,
-    Word,
     state_of,
     transfer_of,
 )
@@ -39,28 +49,60 @@ KEPT_AFTER_S = 86_400  # after its end: a quote that nobody accepted
 
 @dataclass(frozen=True, slots=True)
 class SeenBuy:
-    """A buy, and what the chain says of its two authorizations."""
+    """A buy, and what the chain says of its two authorizations, as far as it was known then."""
 
     buy: SponsoredBuy
     purchase: SeenUse | None
     fee: SeenUse | None
-    purchase_word: Word
-    fee_word: Word
+    heights: Heights
 
-    def fates(self, heights: Heights) -> tuple[TransferFate, TransferFate]:
+    @property
+    def fates(self) -> tuple[TransferFate, TransferFate]:
         """Of purchase and fee."""
         until = self.buy.valid_before
         return (
-            transfer_of(self.purchase, until, heights, self.purchase_word),
-            transfer_of(self.fee, until, heights, self.fee_word),
+            transfer_of(self.purchase, until, self.heights),
+            transfer_of(self.fee, until, self.heights),
         )
 
-    def standing(self, heights: Heights, now: datetime) -> BuyStanding:
-        purchase, fee = self.fates(heights)
+    def standing(self, now: datetime) -> BuyStanding:
+        purchase, fee = self.fates
         if self.buy.accepted_at is None:
             return quote_standing(purchase, fee, is_over=now >= self.buy.expires_at)
         state, is_final = state_of(purchase, fee)
         return BuyStanding(state, is_final, NEXT_STEPS[state, is_final])
+
+
+# How far the chain is known
+
+
+def _of_mark(mark: str, column: InstrumentedAttribute[int]) -> ScalarSelect[int]:
+    """Of the block that a mark names; null while it is not canonical."""
+    row = ChainCursor
+    is_same = and_(ChainBlock.chain_id == row.chain_id, ChainBlock.hash == row.hash)
+    of_block = select(column).join(row, is_same).where(row.name == mark, ChainBlock.canonical)
+    return of_block.scalar_subquery()
+
+
+CONFIRMED_NUMBER = _of_mark(SPONSORED_CONFIRMED, ChainBlock.number)
+CONFIRMED_AT = _of_mark(SPONSORED_CONFIRMED, ChainBlock.ts)
+# asked in the statement that reads uses, so that no use is newer than the mark that calls it final
+HEIGHTS = (
+    _of_mark(SAFE, ChainBlock.number),
+    _of_mark(SAFE, ChainBlock.ts),
+    CONFIRMED_NUMBER,
+    CONFIRMED_AT,
+)
+
+
+def is_confirmed(use: type[SponsoredUse]) -> ColumnElement[bool]:
+    """Whether nodes agree about the block that this use stands in. Null: there is none."""
+    return use.number <= CONFIRMED_NUMBER
+
+
+def safe_number(session: Session) -> int | None:
+    """Height of the newest block that the indexer calls safe; None while it is not canonical."""
+    return session.scalar(select(HEIGHTS[0]))
 
 
 # Quotes and buys
@@ -97,34 +139,32 @@ def has_quotes_to_drop(session: Session, ended_before: int) -> bool:
 
 def drop_quotes(session: WriteSession, ended_before: int, limit: int) -> int:
     """Drop at most `limit` quotes that nobody accepted, whose authorizations ended before that second
-    and whose fee is proved never to have been taken. How many went.
+    and whose fee was never taken, as nodes agree. How many went.
     """
     row = SponsoredBuy
     old = _quotes_to_drop(ended_before).limit(limit)
     gone = delete(row).where(row.id.in_(old), row.accepted_at.is_(None))
     dropped = session.execute(gone.returning(row.chain_id, row.buy_nonce, row.fee_nonce)).all()
-    proofs.drop(session, [(chain_id, nonce) for chain_id, *pair in dropped for nonce in pair])
+    nonces = [(chain_id, nonce) for chain_id, *pair in dropped for nonce in pair]
+    use = SponsoredUse
+    session.execute(delete(use).where(tuple_(use.chain_id, use.nonce).in_(nonces)))
     return len(dropped)
 
 
 def _quotes_to_drop(ended_before: int) -> Select[str]:
-    row = SponsoredBuy
+    row, use = SponsoredBuy, SponsoredUse
+    is_paid = exists().where(
+        use.chain_id == row.chain_id, use.nonce == row.fee_nonce, use.use == Use.PAID
+    )
     return select(row.id).where(
         row.accepted_at.is_(None),
         row.valid_before < ended_before,
-        proofs.is_proved_unpaid(row.chain_id, row.fee_nonce),
+        row.valid_before <= CONFIRMED_AT,
+        ~is_paid,
     )
 
 
 # What the chain says of them
-
-
-def heights(session: Session, chain_id: int) -> Heights:
-    """How far the indexer calls the chain safe; nothing while the safe block is not canonical."""
-    mark = blocks.cursor(session, SAFE)
-    if mark is None or blocks.canonical_hash(session, chain_id, mark.number) != mark.hash:
-        return Heights(None, None)
-    return Heights(mark.number, blocks.block_time(session, chain_id, mark.hash))
 
 
 def find(session: Session, account_id: int, buy_id: str) -> SeenBuy | None:
@@ -177,17 +217,14 @@ def pledged_usdc_e6(session: Session, chain_id: int, buyer: str, now: int) -> Us
     return UsdcE6(int(session.scalar(query) or 0))
 
 
-def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> UsdcE6:
+def owed_usdc_e6(session: Session, chain_id: int, buyer: str) -> UsdcE6:
     """Fees that a wallet paid without a purchase, handed in or not, less what its later buys use of
     them.
 
     A buy uses its part unless its purchase is known to be dead for good.
     """
-    if at.safe_number is None or at.safe_at is None:
-        return UsdcE6(0)
-    is_dead = _is_dead(at.safe_number, at.safe_at)
-    is_paid = and_(FEE.use == Use.PAID, FEE.number <= at.safe_number)
-    paid = and_(is_dead, is_paid, _is_settled(FEE, SponsoredBuy.fee_nonce))
+    is_dead = _is_dead()
+    paid = and_(is_dead, FEE.use == Use.PAID, is_confirmed(FEE))
     owed = func.coalesce(func.sum(SponsoredBuy.fee_usdc_e6).filter(paid), 0)
     is_accepted = SponsoredBuy.accepted_at.is_not(None)
     uses_up = SponsoredBuy.credit_usdc_e6
@@ -200,50 +237,27 @@ def owed_usdc_e6(session: Session, chain_id: int, buyer: str, at: Heights) -> Us
     return UsdcE6(max(0, int(session.scalar(query) or 0)))
 
 
-def _is_dead(safe_number: int, safe_at: int) -> ColumnElement[bool]:
+def _is_dead() -> ColumnElement[bool]:
     """As rules.transfer_of: dead for good. Never null."""
-    spoiled = and_(PURCHASE.use != Use.PAID, PURCHASE.number <= safe_number)
-    lapsed = and_(PURCHASE.use.is_(None), SponsoredBuy.valid_before <= safe_at)
-    is_settled = _is_settled(PURCHASE, SponsoredBuy.buy_nonce)
-    return and_(func.coalesce(or_(spoiled, lapsed), False), is_settled)
-
-
-def _is_settled(use: type[SponsoredUse], nonce: InstrumentedAttribute[str]) -> ColumnElement[bool]:
-    """Proved, and undisputed."""
-    return and_(is_proved(SponsoredBuy.chain_id, nonce, use), dispute_of(nonce).is_(None))
+    spoiled = and_(PURCHASE.use != Use.PAID, is_confirmed(PURCHASE))
+    lapsed = and_(PURCHASE.use.is_(None), SponsoredBuy.valid_before <= CONFIRMED_AT)
+    return func.coalesce(or_(spoiled, lapsed), False)
 
 
 # What the indexer does
 
 
-@dataclass(frozen=True, slots=True)
-class OpenNonces:
-    """What a range of blocks is searched for. `purchases`: those of `nonces` that mint."""
-
-    nonces: tuple[str, ...] = ()
-    purchases: frozenset[str] = frozenset()
-    buyers: tuple[str, ...] = ()
-    tokens: tuple[str, ...] = ()
-
-
-def open_nonces(session: Session, chain_id: int, since: int, now: datetime) -> OpenNonces:
-    """Of the buys whose authorizations are good after `since` (unix seconds of a block), and of the
-    quotes that may still be handed in: others cost nothing, so that nobody makes ranges dear by
-    asking for many.
+def open_quotes(
+    session: Session, chain_id: int, block_hash: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """(buyers, reserve tokens) of the quotes whose authorizations a block above this one may use,
+    handed in or not: whoever has the signature may submit it.
     """
-    row = SponsoredBuy
-    query = select(row.buy_nonce, row.fee_nonce, row.buyer, row.reserve_token).where(
-        row.chain_id == chain_id,
-        row.valid_before > since,
-        or_(row.accepted_at.is_not(None), row.expires_at > now),
-    )
-    rows = session.execute(query).all()
-    return OpenNonces(
-        tuple(nonce for one in rows for nonce in (one.buy_nonce, one.fee_nonce)),
-        frozenset(one.buy_nonce for one in rows),
-        tuple(sorted({one.buyer for one in rows})),
-        tuple(sorted({one.reserve_token for one in rows})),
-    )
+    row, since = SponsoredBuy, blocks.block_time(session, chain_id, block_hash) or 0
+    is_open = (row.chain_id == chain_id, row.valid_before > since)
+    buyers = session.scalars(select(row.buyer).where(*is_open).distinct().order_by(row.buyer))
+    tokens = session.scalars(select(row.reserve_token).where(*is_open).distinct())
+    return buyers.all(), tokens.all()
 
 
 def note_uses(session: WriteSession, chain_id: int, found: Sequence[AuthorizationLog]) -> int:
@@ -267,35 +281,28 @@ def note_uses(session: WriteSession, chain_id: int, found: Sequence[Authorizatio
     return len(rows)
 
 
-def note_proved(
+def replace_uses(
     session: WriteSession,
     chain_id: int,
-    block_hash: str,
-    nonces: Collection[str],
+    above: int,
+    up_to: int,
     found: Sequence[AuthorizationLog],
 ) -> bool:
-    """Let a block hold these uses of the nonces and no others; whether it held something else."""
-    in_block = (
-        SponsoredUse.chain_id == chain_id,
-        SponsoredUse.block_hash == block_hash,
-        SponsoredUse.nonce.in_(nonces),
+    """Let the canonical blocks above < number <= up_to hold these uses and no others; whether they
+    held another one.
+    """
+    use = SponsoredUse
+    in_range = (
+        use.chain_id == chain_id,
+        use.number > above,
+        use.number <= up_to,
+        not_orphaned(use.chain_id, use.block_hash),
     )
-    of_each = select(SponsoredUse.log_index, SponsoredUse.use, SponsoredUse.tokens).where(*in_block)
-    of_each = of_each.order_by(SponsoredUse.log_index)
-    before = session.execute(of_each).all()
-    session.execute(delete(SponsoredUse).where(*in_block))
+    of_each = select(use.block_hash, use.log_index, use.nonce, use.use, use.tokens).where(*in_range)
+    before = set(session.execute(of_each))
+    session.execute(delete(use).where(*in_range))
     note_uses(session, chain_id, found)
-    return session.execute(of_each).all() != before
-
-
-def is_seen_used(session: Session, chain_id: int, nonce: str) -> bool:
-    """Whether a block of the record holds its use."""
-    query = select(SponsoredUse.nonce).where(
-        SponsoredUse.chain_id == chain_id,
-        SponsoredUse.nonce == nonce,
-        not_orphaned(SponsoredUse.chain_id, SponsoredUse.block_hash),
-    )
-    return session.execute(query.limit(1)).first() is not None
+    return not before <= set(session.execute(of_each))
 
 
 def _use(chain_id: int, one: AuthorizationLog, buy: SponsoredBuy) -> dict[str, Any]:
@@ -360,13 +367,7 @@ def _joined(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
 
 
 def _seen() -> Select[*tuple[Any, ...]]:
-    row = SponsoredBuy
-    words = [
-        column
-        for use, nonce in ((PURCHASE, row.buy_nonce), (FEE, row.fee_nonce))
-        for column in (is_proved(row.chain_id, nonce, use), dispute_of(nonce))
-    ]
-    return _joined(select(row, PURCHASE, FEE, *words))
+    return _joined(select(SponsoredBuy, PURCHASE, FEE, *HEIGHTS))
 
 
 def _only(session: Session, query: Select[*tuple[Any, ...]]) -> SeenBuy | None:
@@ -375,9 +376,9 @@ def _only(session: Session, query: Select[*tuple[Any, ...]]) -> SeenBuy | None:
 
 
 def _seen_buy(
-    row: SponsoredBuy, purchase: SponsoredUse | None, fee: SponsoredUse | None, *words: Any
+    row: SponsoredBuy, purchase: SponsoredUse | None, fee: SponsoredUse | None, *heights: Any
 ) -> SeenBuy:
-    return SeenBuy(row, _seen_use(purchase), _seen_use(fee), Word(*words[:2]), Word(*words[2:]))
+    return SeenBuy(row, _seen_use(purchase), _seen_use(fee), Heights(*heights))
 
 
 def _seen_use(row: SponsoredUse | None) -> SeenUse | None:

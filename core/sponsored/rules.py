@@ -6,8 +6,9 @@
 Laws
 - What became of a transfer is what the chain's logs say, as the indexer wrote them; a receipt, and
   what any one node says, ends nothing.
-- A transfer is final at a safe block. One that never happened is final when a safe block has passed
-  the time up to which the authorization is good: from then on it cannot happen.
+- A transfer is final in a safe block about which nodes agree. One that never happened is final when
+  such a block has passed the time up to which the authorization is good: from then on it cannot happen.
+- While nodes do not agree for STUCK_S, what would be final is disputed: open, and nothing is sent.
 - STATES is the whole table: nine pairs, and nothing else decides what is said.
 - What is charged is rounded up, what is promised is rounded down.
 Source: docs/sponsored-buys.md.
@@ -37,6 +38,7 @@ GOOD_S = 1_800  # from the quote on, both authorizations are good, exclusive
 # before the authorizations end nothing more is signed: a transaction takes some blocks
 SEND_MARGIN_S = 60
 REQUESTS_A_BUY = 3  # how often it is asked to be sent
+STUCK_S = 600  # by the time of blocks, exclusive
 FRESH_S = 60  # a sponsor that has not shown itself for so long is away
 BPS = 10_000
 DEFAULT_RISE_BPS = 50
@@ -84,14 +86,6 @@ class Use(StrEnum):
     PAID = "paid"
     ELSEWHERE = "elsewhere"  # the same nonce was signed and used for another transfer
     CANCELLED = "cancelled"
-
-
-class ProvedBy(StrEnum):
-    """Whose word a verdict stands on."""
-
-    RECEIPTS = "receipts"  # all of the block's, which its hash commits to; of older verdicts
-    NODES = "nodes"  # two at least, and more than say anything else
-    ONE_NODE = "one_node"  # the service asks no other
 
 
 class BuyState(StrEnum):
@@ -143,22 +137,23 @@ class SeenUse:
 
 @dataclass(frozen=True, slots=True)
 class Heights:
-    """How far the chain is known.
+    """How far the chain is known, each block by its height and its time, unix seconds.
 
-    `safe_number` and `safe_at` (unix seconds): of the newest safe block that the indexer has; None
-    before the first.
+    `safe`: the newest safe block that the indexer has. `confirmed`: the one up to which nodes agree
+    about every use, at or below it. None before the first.
     """
 
     safe_number: int | None
     safe_at: int | None
+    confirmed_number: int | None
+    confirmed_at: int | None
 
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """What the record rests on: `is_proved` as ProvedBy says. `dispute`: why it cannot be, now."""
-
-    is_proved: bool = False
-    dispute: str | None = None
+    @property
+    def is_stuck(self) -> bool:
+        """Whether nodes disagree, or too few answer, for so long that something must be wrong."""
+        if self.safe_at is None or self.confirmed_at is None:
+            return False
+        return self.safe_at - self.confirmed_at > STUCK_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,26 +173,29 @@ LAPSED = "lapsed"
 DISPUTED = "disputed"
 
 
-def transfer_of(
-    seen: SeenUse | None, valid_before: int, heights: Heights, word: Word
-) -> TransferFate:
-    """`seen`: the canonical log of its nonce; None: there is none. `word`: of that.
+def transfer_of(seen: SeenUse | None, valid_before: int, heights: Heights) -> TransferFate:
+    """`seen`: the canonical log of its nonce; None: there is none.
 
     An authorization is good before `valid_before`, exclusive, so a safe block at that second or
-    later without a log is its end. Nothing is final that is not proved.
+    later without a log is its end. Nothing is final that is not confirmed.
     """
-    if word.dispute is not None:
+    place, safe, confirmed = (
+        (valid_before, heights.safe_at, heights.confirmed_at)
+        if seen is None
+        else (seen.number, heights.safe_number, heights.confirmed_number)
+    )
+    is_safe = safe is not None and place <= safe
+    is_final = confirmed is not None and place <= confirmed
+    if is_safe and not is_final and heights.is_stuck:
         tx_hash = None if seen is None else seen.tx_hash
         return TransferFate(AuthorizationState.OPEN, False, tx_hash, why=DISPUTED)
-    if seen is not None:
-        is_safe = heights.safe_number is not None and seen.number <= heights.safe_number
-        is_final = is_safe and word.is_proved
-        if seen.use is Use.PAID:
-            return TransferFate(AuthorizationState.PAID, is_final, seen.tx_hash, seen.tokens)
-        return TransferFate(AuthorizationState.DEAD, is_final, seen.tx_hash, why=seen.use.value)
-    if heights.safe_at is not None and heights.safe_at >= valid_before:
-        return TransferFate(AuthorizationState.DEAD, word.is_proved, why=LAPSED)
-    return TransferFate(AuthorizationState.OPEN, False)
+    if seen is None:
+        if is_safe or is_final:
+            return TransferFate(AuthorizationState.DEAD, is_final, why=LAPSED)
+        return TransferFate(AuthorizationState.OPEN, False)
+    if seen.use is Use.PAID:
+        return TransferFate(AuthorizationState.PAID, is_final, seen.tx_hash, seen.tokens)
+    return TransferFate(AuthorizationState.DEAD, is_final, seen.tx_hash, why=seen.use.value)
 
 
 def state_of(purchase: TransferFate, fee: TransferFate) -> tuple[BuyState, bool]:

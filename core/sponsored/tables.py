@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from core.db.base import AddressColumn, Base, HexColumn, Uint256, sql_list
 from core.money import UsdcE6
-from core.sponsored.rules import ProvedBy, Use
+from core.sponsored.rules import Use
 
 
 class SponsoredBuy(Base):
@@ -81,6 +81,7 @@ class SponsoredUse(Base):
     __table_args__ = (
         CheckConstraint(f"use in {sql_list(Use)}", name="use"),
         Index("ix_sponsored_use_nonce", "nonce"),
+        Index("ix_sponsored_use_number", "number"),
     )
 
     chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -91,37 +92,6 @@ class SponsoredUse(Base):
     nonce: Mapped[str] = mapped_column(HexColumn)
     use: Mapped[str] = mapped_column(Text)
     tokens: Mapped[int | None] = mapped_column(Uint256)
-
-
-class SponsoredProof(Base):
-    """That an authorization's fate hangs on no single node's word: what that block holds of it
-    (`is_used`), or that it was unused there, at a time when it could no longer be used.
-
-    Counts while the block is canonical. `by`: see rules.ProvedBy.
-    """
-
-    __tablename__ = "sponsored_proof"
-    __table_args__ = (CheckConstraint(f"by in {sql_list(ProvedBy)}", name="by"),)
-
-    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
-    block_hash: Mapped[str] = mapped_column(HexColumn, primary_key=True)
-    is_used: Mapped[bool]
-    by: Mapped[str] = mapped_column(Text)
-    at: Mapped[datetime]
-
-
-class SponsoredDispute(Base):
-    """Of whose authorization nodes disagree, or prove nothing. Dropped once it is proved."""
-
-    __tablename__ = "sponsored_dispute"
-
-    chain_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    nonce: Mapped[str] = mapped_column(HexColumn, primary_key=True)
-    why: Mapped[str] = mapped_column(Text)
-    since: Mapped[datetime]
-    tries: Mapped[int]
-    next_at: Mapped[datetime]
 
 
 class SponsorHeartbeat(Base):

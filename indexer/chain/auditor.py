@@ -13,7 +13,6 @@ Source: law 7 of docs/architecture.md; docs/decisions/0061.
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -39,15 +38,6 @@ FAULTS_A_LEDGER = 10  # one row that is gone unhinges every row after it: the fi
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """What one round looked at, and the findings that are new."""
-
-    blocks: int
-    ledgers: int
-    findings: tuple[Fault, ...]
-
-
 class Auditor:
     """`chain` has the second node's reader. Not thread-safe."""
 
@@ -67,8 +57,8 @@ class Auditor:
         self._draw = draw
         self._own_keys = OwnKeys(chain, clock)
 
-    def round(self) -> Looked:
-        """Look once at some blocks and some ledgers.
+    def round(self) -> tuple[Fault, ...]:
+        """Look once at some blocks and some ledgers; the findings that are new.
 
         Errors: OutsideError, LeadershipLostError; what was found until then stands.
         """
@@ -78,7 +68,7 @@ class Auditor:
         with chain.database.read() as session:
             tip, final = (chain_repository.cursor(session, one) for one in (TIP, FINALIZED))
             if tip is None:
-                return Looked(0, 0, tuple(found))
+                return tuple(found)
             first = chain_repository.oldest_block(session, chain.chain_id).number + 1
             ledgers = ledgers_in_turn(session, chain.chain_id, tip.number, LEDGERS_A_ROUND)
         heights = range(first, first if final is None else final.number + 1)
@@ -87,7 +77,7 @@ class Auditor:
         for ledger in ledgers:
             found += self._twice(partial(self._ledger, ledger, tip))
         self._end(len(numbers), len(ledgers))
-        return Looked(len(numbers), len(ledgers), tuple(found))
+        return tuple(found)
 
     def _twice(self, look: Callable[[], list[Fault]]) -> list[Fault]:
         """What two looks find; of it what is new is written down."""

@@ -22,14 +22,13 @@ from datetime import datetime
 import structlog
 
 from core.blocks import queries as repository
-from core.blocks.queries import TIP, Cursor
+from core.blocks.queries import Cursor
 from core.blocks.registry import KnownVault
 from core.chain.blocks import BlockHeader, RawLog
 from core.chain.errors import RpcError
 from core.errors import OutsideError
 from core.identity.queries import linked_wallets
 from core.mandate.rules.events import AdapterListed
-from core.sponsored.queries import open_nonces
 from indexer.chain import reverts
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import BlockFacts, facts_of
@@ -39,7 +38,7 @@ from indexer.chain.fetch import (
     FetchedBlock,
     fetch_block,
 )
-from indexer.chain.fetch_range import RangeReader, beside_vaults
+from indexer.chain.fetch_range import RangeReader, filters_of
 from indexer.chain.range_size import RangeSize
 from indexer.chain.rules import published_rules
 from indexer.chain.watch import WatchList
@@ -139,13 +138,9 @@ class Backfill:
 
     def _start(self, first: int, parent_hash: str, watch: WatchList, final: BlockHeader) -> _Ahead:
         last = min(final.number, first + self._size.blocks - 1)
-        watch, chain_id = watch.copy(), self._chain.chain_id
+        watch = watch.copy()
         with self._chain.database.read() as session:
             watch.wallets = linked_wallets(session)
-            # every authorization that a block above the record may use
-            at = repository.cursor(session, TIP)
-            since = None if at is None else repository.block_time(session, chain_id, at.hash)
-            watch.quoted = open_nonces(session, chain_id, since or 0, self._clock())
         return _Ahead(
             first,
             last,
@@ -195,7 +190,8 @@ class Backfill:
         others = [
             node.name for node in reader.rpc.stats() if node.name != giver and not node.is_open
         ]
-        asked = (first.number, last.number, beside_vaults(watch), WITHIN_S, others)
+        wanted = filters_of(sorted(watch.adapters | {watch.factory}), watch)
+        asked = (first.number, last.number, wanted, WITHIN_S, others)
         answers = reader.logs_of_each(*asked) if others else {}
         self._chain.sign()
         told = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}

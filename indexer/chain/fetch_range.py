@@ -14,18 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from core.chain.abi import address_word, topic_of
+from core.chain.abi import address_word
 from core.chain.blocks import BlockHeader, RawLog
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from core.reserve.decode import TOPICS
-from core.sponsored.logs import authorization_topics, bought_event
 from indexer.chain.facts import created_by, listed_by
 from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError, FetchedBlock
 from indexer.chain.watch import WatchList
 
 HEADERS_A_REQUEST = 100
-ADDRESSES_A_REQUEST, NONCES_A_REQUEST = 1_000, 500
+ADDRESSES_A_REQUEST = 1_000
 
 
 class RangeReader:
@@ -53,11 +52,7 @@ class RangeReader:
         appeared = {made.address for log in factory_logs if (made := created_by(log))}
         appeared |= {adapter for log in factory_logs if (adapter := listed_by(log))}
         addresses = sorted(watch.vaults.keys() | watch.adapters | appeared)
-        logs = factory_logs + self._logs(headers, _filters(addresses, watch))
-        # what these say may stand among the others: a buyer may pay a linked wallet
-        sponsored = self._logs(headers, list(_of_quoted(watch)))
-        known = set(logs)
-        return _grouped(headers, logs + [log for log in sponsored if log not in known])
+        return _grouped(headers, factory_logs + self._logs(headers, filters_of(addresses, watch)))
 
     def _headers(self, first: int, last: int, parent_hash: str) -> list[BlockHeader]:
         headers = list[BlockHeader]()
@@ -91,35 +86,18 @@ class RangeReader:
         return logs
 
 
-def beside_vaults(watch: WatchList) -> list[dict[str, Any]]:
-    """eth_getLogs filters of all that concerns us and no vault logs."""
-    return [*_filters(sorted(watch.adapters | {watch.factory}), watch), *_of_quoted(watch)]
-
-
-def _filters(addresses: Sequence[str], watch: WatchList) -> list[dict[str, Any]]:
+def filters_of(addresses: Sequence[str], watch: WatchList) -> list[dict[str, Any]]:
     """All logs of these contracts, and those of USDC and the reserve token that concern us."""
-    filters: list[dict[str, Any]] = [{"address": chunk} for chunk in _chunks(addresses)]
+    filters: list[dict[str, Any]] = [{"address": chunk} for chunk in chunks(addresses)]
     # An adapter gives all of its logs already, even if somebody listed USDC itself.
     wallets = [] if watch.usdc in addresses else [address_word(wallet) for wallet in watch.wallets]
     filters += [
         {"address": watch.usdc, "topics": [TRANSFER_TOPIC, None, chunk]}
-        for chunk in _chunks(wallets)
+        for chunk in chunks(wallets)
     ]
     if watch.reserve_token is not None and watch.reserve_token not in addresses:
         filters.append({"address": watch.reserve_token, "topics": [list(TOPICS)]})
     return filters
-
-
-def _of_quoted(watch: WatchList) -> Iterator[dict[str, Any]]:
-    """The uses of quoted authorizations by nonce, what they moved, and what was minted for it. Nonces
-    are random until their quote is committed: no block can hold a use that nobody looked for.
-    """
-    wanted = watch.quoted
-    for nonces in _chunks(wanted.nonces, NONCES_A_REQUEST):
-        yield {"address": watch.usdc, "topics": [[*authorization_topics()], None, nonces]}
-    for words in _chunks([address_word(buyer) for buyer in wanted.buyers], NONCES_A_REQUEST):
-        yield {"address": watch.usdc, "topics": [topic_of("Transfer"), words]}
-        yield {"address": list(wanted.tokens), "topics": [bought_event().topic, words]}
 
 
 def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[FetchedBlock]:
@@ -137,6 +115,7 @@ def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[Fet
     return blocks
 
 
-def _chunks(items: Sequence[str], most: int = ADDRESSES_A_REQUEST) -> Iterator[list[str]]:
-    for start in range(0, len(items), most):
-        yield list(items[start : start + most])
+def chunks(items: Sequence[str]) -> Iterator[list[str]]:
+    """So many that a filter takes them."""
+    for start in range(0, len(items), ADDRESSES_A_REQUEST):
+        yield list(items[start : start + ADDRESSES_A_REQUEST])

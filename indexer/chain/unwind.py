@@ -36,10 +36,10 @@ from core.quarantine import queries as quarantine
 from core.reserve import conversions
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
+from indexer.chain.confirmed_range import unwind_confirmed
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_key
 from indexer.chain.quarantine import tell_whole
-from indexer.chain.reserve import unwind_confirmed
 
 
 class ForkUnclearError(OutsideError):

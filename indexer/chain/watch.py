@@ -19,7 +19,6 @@ from core.mandate.chain.decode import decode_log
 from core.mandate.rules.events import KeeperChanged
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.sponsored.logs import bought_event
-from core.sponsored.queries import OpenNonces
 from indexer.chain.context import ChainContext
 
 
@@ -51,8 +50,6 @@ class WatchList:
     x402_adapter: str | None = None
     # None: none is deployed, or its older events are still being read (reserve.py)
     reserve_token: str | None = None
-    # authorizations of sponsored buys, as they stood when a range was begun
-    quoted: OpenNonces = field(default_factory=OpenNonces)
 
     def add_agent(self, vault: str, agent: str) -> None:
         """The newest agent stands last; past ones stay, since their reverted calls count too."""

@@ -37,6 +37,7 @@ from core.mandate.rules.events import (
 from core.mandate.rules.ledger import row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS, rules_to_json
 from core.quarantine.queries import ACCOUNT, MANDATE
+from core.reserve.events import take_events
 from core.sponsored import queries as sponsored
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import is_noted, note_block
@@ -48,7 +49,6 @@ from indexer.chain.facts import (
     deposit_of,
 )
 from indexer.chain.quarantine import UNDECODABLE, HeldReason, LedgerEntry, Parties, Taking, fault_of
-from indexer.chain.reserve import write_reserve
 from indexer.chain.rules import Published
 from indexer.chain.watch import WatchChangedError, WatchList
 
@@ -101,7 +101,8 @@ class BlockWriter:
     ) -> int:
         """All that stands beside blocks and logs, which are written."""
         session, chain = self.session, self.chain
-        write_reserve(session, chain, blocks, self.now)
+        events = [one for facts in blocks for one in facts.reserve]
+        take_events(session, chain.chain_id, events, self.now)
         uses = [use for facts in blocks for use in facts.uses]
         sponsored.note_uses(session, chain.chain_id, uses)
         created, rows = self._vaults(blocks), 0

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner
 
+from core.db import revisions
 from core.db.engine import Database
 from core.findings import PartFinding, wrong
 from scripts import _preflight as preflight
@@ -100,7 +101,7 @@ def test_a_database_with_two_revisions__is_half_migrated(place: Place, database:
     with database.write() as session:
         session.execute(text("insert into alembic_version values ('0003')"))
     said = faults(preflight.check_database, place)
-    assert "migrations: it is at 0003 and 0100 at once" in said
+    assert f"migrations: it is at 0003 and {revisions.newest()} at once" in said
 
 
 @pytest.mark.slow

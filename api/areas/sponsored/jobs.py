@@ -28,7 +28,6 @@ from core.sponsored.rules import (
     REQUESTS_A_BUY,
     SEND_MARGIN_S,
     BuyPart,
-    Heights,
     part_to_send,
 )
 from core.sponsored.tables import SponsoredBuy
@@ -37,7 +36,6 @@ EVERY_S: Final = 5
 LIMIT_S: Final = 120
 A_PAGE: Final = 500
 QUOTES_A_RUN: Final = 5_000
-NOWHERE: Final = Heights(None, None)  # what is left does not depend on what is final
 
 
 def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -57,9 +55,7 @@ def _left(place: JobPlace, after: int) -> Iterator[tuple[SponsoredBuy, BuyPart]]
         with place.database.read() as session:
             page = queries.sendable(session, after, REQUESTS_A_BUY, A_PAGE, last)
             wanted = [
-                (seen.buy, part)
-                for seen in page
-                if (part := part_to_send(*seen.fates(NOWHERE))) is not None
+                (seen.buy, part) for seen in page if (part := part_to_send(*seen.fates)) is not None
             ]
             keys = [sending.key_of(buy.id, buy.requests) for buy, _ in wanted]
             states = outbox.states_of(session, keys) if keys else {}

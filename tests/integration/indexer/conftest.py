@@ -29,7 +29,7 @@ from indexer.chain.log_proof import LogProof
 from indexer.chain.quarantine import HeldFacts, Retried
 from indexer.chain.reserve import Crediting
 from indexer.chain.reverts import RevertedCalls
-from indexer.chain.sponsored_proofs import Proving
+from indexer.chain.sponsored_uses import SponsoredUses
 from indexer.chain.tip import TipLoop, TipRound
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain, Ground
 from tests.integration.indexer.refusing import Refusals
@@ -161,7 +161,7 @@ class Follower:
         self.reverted_calls = RevertedCalls(self.chain, self.clock)
         self.log_proof = LogProof(self.chain, self.clock)
         self.crediting = Crediting(self.chain, self.clock)
-        self.sponsored_proofs = Proving(self.chain, self.clock)
+        self.sponsored_uses = SponsoredUses(self.chain, self.clock)
         self.retry_held = HeldFacts(self.chain, self.clock).round
 
     def catch_up(self) -> list[TipRound]:

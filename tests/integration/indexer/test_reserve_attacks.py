@@ -1,13 +1,15 @@
 """What a thief tries at the reserve token's record: nodes that make up money, damage that sums hide."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from core.blocks.queries import Cursor
+from core.blocks.queries import RESERVE_CONFIRMED, Cursor
 from core.credits.rules.buckets import Credits
 from core.reserve.decode import CONVERTED_TOPIC
+from indexer.chain.confirmed_range import ConfirmedRanges
 from indexer.chain.reserve import Crediting
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import Clocked, View
@@ -27,6 +29,8 @@ from tests.personas import AGENT, OWNER
 
 __all__ = ["following", "token"]
 FORGED_USDC = 50 * USDC
+FORGED_HASH = "0x" + "11" * 32
+REST_ROUNDS = 35  # by then a node that was away is asked again
 
 
 def makes_up(paid: int) -> View:
@@ -99,6 +103,10 @@ def test_a_conversion_that_no_node_confirms_now__waits(
     clocked.wire.dead = {"first"}
     clocked.rounds(2)
     crediting.round()
+    assert statuses(following.database) == ["waiting"], "the other one's word alone"
+    clocked.wire.dead = set()
+    clocked.rounds(REST_ROUNDS)
+    crediting.round()
     assert balance(following.database, mine) == Credits(converted=4_079)
 
 
@@ -107,9 +115,16 @@ def test_a_position_that_a_reorg_took_back_since_it_was_read__is_confirmed_later
 ) -> None:
     clocked = nodes("first", "second")
     clocked.rounds(4)
-    crediting = Crediting(following.chain, now_utc)
-    gone = Cursor(clocked.tip.cursor.number + 1, "0x" + "11" * 32)
-    assert crediting._confirm(clocked.tip.cursor, gone, is_history=True) is None
+    ranges = ConfirmedRanges(following.chain, RESERVE_CONFIRMED, now_utc)
+    at = clocked.tip.cursor
+    for gone in (Cursor(at.number + 1, FORGED_HASH), Cursor(at.number, FORGED_HASH)):
+        with following.database.read() as session:
+            before = ranges.at(session)
+        assert ranges.confirm(before, gone, math.inf, lambda *_: [], never) == before
+
+
+def never(*_: Any) -> None:
+    raise AssertionError("nothing is confirmed")
 
 
 def test_amounts_that_no_contract_can_have__stop_no_block(

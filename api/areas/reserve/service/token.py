@@ -43,7 +43,6 @@ from core.reserve.rules import (
 from core.reserve.tables import ReserveConversion
 from core.sponsored import queries as sponsored
 from core.sponsored.queries import SeenBuy
-from core.sponsored.rules import Heights
 from core.times import utc_text
 
 REF_BYTES: Final = 32
@@ -174,7 +173,6 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
     first = _conversions(call, caller, OwnList(limit=CONVERSIONS_SHOWN))
     bought = _purchases(call, caller, OwnList(limit=PURCHASES_SHOWN))
     handed_in = sponsored.buys_of(call.db, caller.account_id, SPONSORED_SHOWN)
-    heights = sponsored.heights(call.db, call.deps.chain_id)
     return Answer(
         OwnReserve(
             account_ref=ref,
@@ -185,7 +183,7 @@ def me(call: Call, caller: AgentCaller, command: NoInput) -> Answer[OwnReserve]:
             next_conversions=first.next_cursor,
             purchases=bought.purchases,
             next_purchases=bought.next_cursor,
-            sponsored=[_sponsored(one, heights, call.now) for one in handed_in],
+            sponsored=[_sponsored(one, call.now) for one in handed_in],
         )
     )
 
@@ -256,10 +254,10 @@ def _list_place(place: int | None) -> ListPlace | None:
     return ListPlace(bool(place >> OTHERS_BIT), number, place & (1 << LOG_BITS) - 1)
 
 
-def _sponsored(seen: SeenBuy, heights: Heights, now: datetime) -> OwnSponsoredBuy:
+def _sponsored(seen: SeenBuy, now: datetime) -> OwnSponsoredBuy:
     buy = seen.buy
     assert buy.accepted_at is not None, "only those that were handed in are listed"
-    said, (purchase, _) = seen.standing(heights, now), seen.fates(heights)
+    said, (purchase, _) = seen.standing(now), seen.fates
     return OwnSponsoredBuy.of(
         buy,
         state=said.state,
@@ -332,7 +330,7 @@ def claim(
             f"account_ref: what {holder} converts for it was claimed by another account before this "
             "wallet was yours; convert to your own account_ref.",
         )
-    safe = sponsored.heights(call.db, call.deps.chain_id).safe_number
+    safe = sponsored.safe_number(call.db)
     waits = queries.to_be_credited(call.db, ref, holder, safe)
     if claimant is None and not waits.conversions:
         _refuse_claim(holder, others=queries.first_holder(call.db, ref) is not None)

@@ -102,8 +102,7 @@ def prepare(call: WriteCall, caller: AgentCaller, command: PrepareBuy) -> Answer
         _refuse_sponsor("gas is dearer than a sponsored buy may cost")
     scopes = day_limits.scopes_of(call, caller, command.buyer)
     day_limits.require_gas_today(call, scopes, covered_wei(price))
-    heights = queries.heights(call.db, call.deps.chain_id)
-    owed = queries.owed_usdc_e6(call.db, call.deps.chain_id, command.buyer, heights)
+    owed = queries.owed_usdc_e6(call.db, call.deps.chain_id, command.buyer)
     fee, credit = fee_after_credit(whole_fee, owed)
     _require_balance(
         call,
@@ -148,10 +147,7 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     part = _part_left(call, caller, found)
     if part is BuyPart.BOTH:
         _require_takes_fees(call, pool, token)
-    heights = queries.heights(call.db, call.deps.chain_id)
-    if found.credit_usdc_e6 > queries.owed_usdc_e6(
-        call.db, call.deps.chain_id, found.buyer, heights
-    ):
+    if found.credit_usdc_e6 > queries.owed_usdc_e6(call.db, call.deps.chain_id, found.buyer):
         raise Refusal(
             "quote_expired",
             "id: the fees owed to the buyer, which lowered this fee, were used by another buy "
@@ -431,9 +427,8 @@ def _seen(call: Call, caller: AgentCaller, buy_id: str) -> SeenBuy:
 
 def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     made = seen.buy
-    heights = queries.heights(call.db, made.chain_id)
-    purchase, fee = seen.fates(heights)
-    said, request = seen.standing(heights, call.now), None
+    purchase, fee = seen.fates
+    said, request = seen.standing(call.now), None
     if made.accepted_at is not None:
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)

@@ -13,7 +13,7 @@ from core.blocks.queries import RESERVE_FOLLOWED, SAFE, TIP, Cursor
 from core.chain.blocks import BlockHeader, RawLog
 from core.db.engine import Database
 from core.reserve import conversions
-from core.reserve.events import NewReserveEvent, add_events, adopt_conversions
+from core.reserve.events import NewReserveEvent, take_events
 from core.reserve.rules import ReserveEventKind, ReserveFact
 from tests.integration.api.conftest import KEY, Clock, FewAnswersChain, deps_of, link
 
@@ -73,10 +73,8 @@ class Chain:
         )
         with self.database.write() as session:
             blocks.add_blocks(session, CHAIN, [self._header(number)], now)
-            add_events(
-                session, CHAIN, [NewReserveEvent(fact, log, MINED_AT + number + self.waited)]
-            )
-            adopt_conversions(session, CHAIN, number, number, now)
+            event = NewReserveEvent(fact, log, MINED_AT + number + self.waited)
+            take_events(session, CHAIN, [event], now)
             at = Cursor(number, hash_of(number))
             blocks.move_cursor(session, TIP, before, at, 1, now)
 

@@ -210,11 +210,11 @@ class SponsoredStage:
         self.chain.anvil.mine(SAFE_DEPTH)
         self.index()
         self.follower.tip.note_finality()
-        self.prove()
+        self.confirm()
         self.tell_time()
 
-    def prove(self) -> None:
-        self.follower.sponsored_proofs.round()
+    def confirm(self) -> None:
+        self.follower.sponsored_uses.round()
 
     def pass_time(self, seconds: int) -> None:
         """The next block's time; one block is mined."""

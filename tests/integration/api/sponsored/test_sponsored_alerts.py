@@ -1,9 +1,16 @@
-"""The alerts of sponsored buys are fired by nodes that lie, and by nodes that are silent."""
+"""The alert of sponsored buys is fired by nodes that disagree, and by nodes that are silent."""
 
 import pytest
 
-from tests.integration.api.sponsored.conftest import LyingWire, SponsoredStage
-from tests.integration.api.sponsored.test_sponsored_verdicts import altered, final, follow_by
+from core.sponsored.rules import STUCK_S
+from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
+from tests.integration.api.sponsored.test_sponsored_verdicts import (
+    altered,
+    final,
+    follow_by,
+    refused,
+    stuck,
+)
 from tests.watching import AlertWatch, fires
 
 pytestmark = pytest.mark.slow
@@ -14,37 +21,25 @@ def scrape(stage: SponsoredStage, watch: AlertWatch) -> None:
 
 
 @fires("SponsoredBuyIsDisputed")
-def test_a_node_alters_what_was_paid(
-    stage: SponsoredStage, agent: dict[str, str], watch: AlertWatch
+@pytest.mark.parametrize("fault", [altered, refused])
+def test_nodes_that_do_not_agree(
+    stage: SponsoredStage, agent: dict[str, str], watch: AlertWatch, fault: Lie
 ) -> None:
-    follow_by(stage, LyingWire(altered), LyingWire())
-    stage.prove()
+    second = LyingWire(fault)
+    follow_by(stage, LyingWire(), second)
+    stage.confirm()
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 700)
+    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + STUCK_S + 200)
     stage.bought(agent)
     stage.processes[0].run()
     final(stage)
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 500)
-    assert watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 610)
-
-
-@fires("SponsoredBuysAreNotProved")
-def test_no_node_gives_the_logs_of_a_block(
-    stage: SponsoredStage, agent: dict[str, str], watch: AlertWatch
-) -> None:
-    wire = LyingWire()
-    follow_by(stage, wire)
-    stage.prove()
+    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 200)
+    stuck(stage)
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuysAreNotProved", at=stage.chain.now + 1_000)
-    stage.bought(agent)
-    stage.processes[0].run()
-    stage.chain.anvil.mine(40)
-    stage.index()
-    stage.follower.tip.note_finality()
-    wire.lie = lambda call, said: None if call["method"] == "eth_getLogs" else said
-    stage.prove()
+    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 50)
+    assert watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 130)
+    second.lie = None
+    final(stage)
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuysAreNotProved", at=stage.chain.now + 800)
-    assert watch.is_firing("SponsoredBuysAreNotProved", at=stage.chain.now + 910)
+    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 130)

@@ -2,7 +2,6 @@
 stands beside a use, buys that wait in front of others'.
 """
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +10,9 @@ from sqlalchemy import text
 
 from api.areas.sponsored import jobs as job
 from core.mandate.chain.decode import TRANSFER_TOPIC
-from core.sponsored import queries
 from tests.integration.api.conftest import reason
-from tests.integration.api.sponsored.conftest import USDC, SponsoredStage
-from tests.integration.chain_fixtures import CHAIN_ID
+from tests.integration.api.sponsored.conftest import USDC, LyingWire, SponsoredStage
+from tests.integration.api.sponsored.test_sponsored_verdicts import final, follow_by, says
 
 FINAL_BLOCKS = 120
 
@@ -26,26 +24,20 @@ def by_the_stages_clock(stage: SponsoredStage) -> None:
     stage.follower.restart()
 
 
-def bought_unseen(stage: SponsoredStage, agent: dict[str, str]) -> dict[str, Any]:
-    """A buy that is in a block which the indexer has not read, far below what is final."""
-    quote = stage.bought(agent)
-    stage.processes[0].run()
-    stage.chain.anvil.mine(FINAL_BLOCKS)
-    return quote
-
-
 def read_on(stage: SponsoredStage) -> None:
     by_the_stages_clock(stage)
     stage.index()
     stage.follower.tip.note_finality()
-    stage.prove()
+    stage.confirm()
     stage.tell_time()
 
 
 def test_a_record_that_lags_for_days__still_sees_what_was_paid(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    quote = bought_unseen(stage, agent)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    stage.chain.anvil.mine(FINAL_BLOCKS)
     stage.pass_time(3 * 86_400)
     stage.chain.anvil.mine(FINAL_BLOCKS)
     read_on(stage)
@@ -56,42 +48,64 @@ def test_a_record_that_lags_for_days__still_sees_what_was_paid(
 
 @pytest.mark.parametrize("left_out", ["Transfer", "all of the token"])
 def test_a_node_that_leaves_out_what_a_use_paid__spoils_no_buy(
-    stage: SponsoredStage,
-    agent: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    left_out: str,
+    stage: SponsoredStage, agent: dict[str, str], left_out: str
 ) -> None:
-    quote = bought_unseen(stage, agent)
-    reader, contracts = type(stage.follower.chain.reader), stage.chain.contracts
-    whole = reader.range_logs
+    contracts = stage.chain.contracts
 
-    def is_left_out(log: Any) -> bool:
+    def is_left_out(log: dict[str, Any]) -> bool:
+        of = {
+            name: log["address"].lower() == contracts[name].lower()
+            for name in ("usdc", "reserve_token")
+        }
         if left_out == "Transfer":
-            return bool(log.address == contracts["usdc"] and log.topics[0] == TRANSFER_TOPIC)
-        return bool(log.address == contracts["reserve_token"])
+            return of["usdc"] and log["topics"][0] == TRANSFER_TOPIC
+        return of["reserve_token"]
 
-    def omitting(self: Any, *args: Any) -> Any:
-        logs, newest = whole(self, *args)
-        return [one for one in logs if not is_left_out(one)], newest
+    def omitting(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] != "eth_getLogs":
+            return result
+        return [one for one in result if not is_left_out(one)]
 
-    monkeypatch.setattr(reader, "range_logs", omitting)
-    read_on(stage)
-    assert stage.state(agent, quote)["state"] == "paid"
+    lying = LyingWire(omitting)
+    follow_by(stage, LyingWire(), lying)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", False)
+    lying.lie = None
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
 
 
-def test_quotes_that_nobody_may_hand_in_any_more__cost_a_range_nothing(
+def test_many_quotes_of_a_wallet__make_a_range_no_dearer_than_one(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
+    """Handed in or not, until their authorizations end; without any no node is asked for a log."""
+    asked = list[dict[str, Any]]()
+
+    def counting(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] == "eth_getLogs" and "topics" in call["params"][0]:
+            asked.append(call["params"][0])
+        return result
+
+    follow_by(stage, LyingWire(counting))
+    final(stage)
+    assert asked == []
     for _ in range(3):
         stage.prepared(agent)
-    kept = stage.bought(agent)
-    late = stage.clock.now + timedelta(seconds=301)
-    with stage.database.read() as session:
-        since = int(stage.clock.now.timestamp())
-        assert len(queries.open_nonces(session, CHAIN_ID, since, stage.clock.now).nonces) == 8
-        found = queries.open_nonces(session, CHAIN_ID, since, late)
-    assert set(found.nonces) == {kept[part]["message"]["nonce"] for part in ("purchase", "fee")}
-    assert found.purchases == {kept["purchase"]["message"]["nonce"]}
+    stage.bought(agent)
+    stage.buyer = Account.create()
+    stage.chain.mint(stage.buyer.address, 100 * USDC)
+    stage.prepared(agent)
+    final(stage)
+    assert {len(one["topics"][1]) for one in asked} == {2}
+    ranges = [one["fromBlock"] for one in asked]
+    assert len(ranges) == len(set(ranges)), "one request for each range"
+    stage.pass_time(2_000)
+    final(stage)
+    asked.clear()
+    final(stage)
+    assert asked == []
 
 
 def test_buys_that_cannot_be_sent__hold_up_no_purchase_whose_fee_is_paid(

@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from core.chain.errors import RpcError
 from core.db.leadership import LeadershipLostError
 from core.errors import OutsideError
 from core.reserve.rules import token_text
 from core.sponsored import queries
+from core.sponsored.tables import SponsoredBuy
 from tests.integration.api.sponsored.conftest import (
     GWEI,
     SPONSOR_KEY,
@@ -248,5 +250,4 @@ def test_a_nonce__is_not_known_before_the_quote_is_committed(
     nonces = {stage.prepared(agent)["purchase"]["message"]["nonce"] for _ in range(3)}
     assert len(nonces) == 3
     with stage.database.read() as session:
-        known = queries.open_nonces(session, stage.chain.chain_id, 0, stage.clock.now)
-    assert nonces <= known.purchases
+        assert nonces <= set(session.scalars(select(SponsoredBuy.buy_nonce)))

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from api.areas.sponsored.service import buys
-from core.chain.abi import function
+from core.chain.abi import address_word, function
 from core.chain.nodes import Nodes
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from core.reserve.rules import token_text
+from core.sponsored.logs import authorization_topics
 from core.sponsored.readings import PoolDisputedError, pool_now
+from core.sponsored.rules import STUCK_S
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
 from tests.node_transport import in_threads
@@ -27,7 +29,8 @@ def reader_by(stage: SponsoredStage, *wires: LyingWire) -> VaultReader:
 
 
 def follow_by(stage: SponsoredStage, *wires: LyingWire) -> None:
-    """An indexer whose nodes these are."""
+    """An indexer that was at work, and whose nodes these are now."""
+    final(stage)
     stage.follower.tip.close()
     stage.follower.clock = lambda: datetime.fromtimestamp(stage.chain.now, UTC)
     stage.follower.restart(reader=reader_by(stage, *wires))
@@ -59,16 +62,6 @@ def altered(call: dict[str, Any], result: Any) -> Any:
     return result
 
 
-def unused(call: dict[str, Any], result: Any) -> Any:
-    """No authorization was ever used."""
-    is_state = call["method"] == "eth_call" and call["params"][0]["data"].startswith("0xe94a0102")
-    return "0x" + "00" * 32 if is_state else result
-
-
-def used(call: dict[str, Any], result: Any) -> Any:
-    return result if unused(call, result) is result else "0x" + f"{1:064x}"
-
-
 def without_uses(call: dict[str, Any], result: Any) -> Any:
     """Blocks have no transaction at all, so nothing is missing."""
     if call["method"] == "eth_getBlockByNumber" and result:
@@ -76,16 +69,59 @@ def without_uses(call: dict[str, Any], result: Any) -> Any:
     return result
 
 
-def both_lies(call: dict[str, Any], result: Any) -> Any:
-    return unused(call, without_uses(call, result))
+def hidden(call: dict[str, Any], result: Any) -> Any:
+    """Nor has any range a log."""
+    return [] if call["method"] == "eth_getLogs" else without_uses(call, result)
+
+
+def made_up(stage: SponsoredStage, quote: dict[str, Any]) -> Lie:
+    """The fee was paid, in the last block of each range."""
+    message = quote["fee"]["message"]
+    payer, payee = (address_word(message[name]) for name in ("from", "to"))
+
+    def lie(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] != "eth_getLogs":
+            return result
+        header = stage.chain.reader.header(int(call["params"][0]["toBlock"], 16))
+        assert header is not None
+        at = {
+            "address": stage.chain.contracts["usdc"],
+            "blockNumber": hex(header.number),
+            "blockHash": header.hash,
+            "transactionHash": "0x" + "22" * 32,
+            "transactionIndex": "0x0",
+        }
+        used = {"topics": [authorization_topics()[0], payer, message["nonce"]], "data": "0x"}
+        paid = {
+            "topics": [TRANSFER_TOPIC, payer, payee],
+            "data": f"0x{int(message['value']):064x}",
+        }
+        return [{**at, **used, "logIndex": "0x0"}, {**at, **paid, "logIndex": "0x1"}]
+
+    return lie
+
+
+def refused(call: dict[str, Any], result: Any) -> Any:
+    """Not one log, and no word that there is none."""
+    return None if call["method"] == "eth_getLogs" else result
 
 
 def final(stage: SponsoredStage) -> None:
     stage.chain.anvil.mine(40)
     stage.index()
     stage.follower.tip.note_finality()
-    stage.prove()
+    stage.confirm()
     stage.tell_time()
+
+
+def says(stage: SponsoredStage, agent: dict[str, str], quote: dict[str, Any]) -> tuple[str, bool]:
+    said = stage.state(agent, quote)
+    return said["state"], said["is_final"]
+
+
+def stuck(stage: SponsoredStage) -> None:
+    stage.pass_time(STUCK_S + 1)
+    final(stage)
 
 
 @pytest.mark.slow
@@ -98,9 +134,12 @@ def test_a_node_that_alters_amounts_at_the_tip__makes_nothing_final(
     quote = stage.bought(agent)
     stage.processes[0].run()
     final(stage)
+    assert says(stage, agent, quote) == ("nothing_paid", False)
+    stuck(stage)
     said = stage.state(agent, quote)
     assert (said["state"], said["is_final"]) == ("disputed", False)
     assert {one["why"] for one in said["transfers"]} == {"disputed"}
+    assert {one["tx_hash"] for one in said["transfers"]} != {None}
     assert "disagree" in said["next"]
     lying.lie = None
     stage.pass_time(60)
@@ -110,48 +149,130 @@ def test_a_node_that_alters_amounts_at_the_tip__makes_nothing_final(
     assert said["transfers"][0]["tokens"] == token_text(stage.tokens(stage.buyer.address))
 
 
-def test_two_honest_nodes_of_three__are_enough_for_a_use(
-    stage: SponsoredStage, agent: dict[str, str]
+@pytest.mark.parametrize("liar", [altered, hidden])
+def test_one_node_of_three_that_lies__makes_nothing_final(
+    stage: SponsoredStage, agent: dict[str, str], liar: Lie
 ) -> None:
-    follow_by(stage, LyingWire(altered), LyingWire(), LyingWire())
+    lying = LyingWire(liar)
+    follow_by(stage, LyingWire(), LyingWire(), lying)
     quote = stage.bought(agent)
     stage.processes[0].run()
     final(stage)
-    said = stage.state(agent, quote)
-    assert (said["state"], said["is_final"]) == ("paid", True)
+    assert says(stage, agent, quote) == ("paid", False)
+    stuck(stage)
+    assert says(stage, agent, quote) == ("disputed", False)
+    lying.lie = None
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
+
+
+def test_two_nodes_of_three_that_answer__are_enough(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    follow_by(stage, LyingWire(), LyingWire(refused), LyingWire())
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
+
+
+def test_one_node_of_two_that_answers__is_not_enough(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    silent = LyingWire(refused)
+    follow_by(stage, LyingWire(), silent)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", False)
+    stuck(stage)
+    assert says(stage, agent, quote) == ("disputed", False)
+    silent.lie = None
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
 
 
 @pytest.mark.slow
 def test_a_node_that_hides_the_block__makes_no_buy_lapse(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    """It hides the uses at the tip, and lies about their state; the other one says what is."""
-    hiding = LyingWire(both_lies)
+    """It hides the uses at the tip, and in ranges too; the other one says what is."""
+    hiding = LyingWire(hidden)
     follow_by(stage, hiding, LyingWire())
     quote = stage.bought(agent)
     stage.processes[0].run()
     stage.pass_time(2_000)
     final(stage)
-    said = stage.state(agent, quote)
-    assert (said["state"], said["is_final"]) == ("paid", True)
+    assert says(stage, agent, quote) == ("disputed", False)
+    hiding.lie = without_uses
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
 
 
 @pytest.mark.slow
-def test_a_lapse__that_another_node_denies_is_disputed_until_they_agree(
+def test_a_use_that_a_node_makes_up__is_disputed_until_they_agree(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
-    lying = LyingWire(used)
+    lying = LyingWire()
     follow_by(stage, LyingWire(), lying)
     quote = stage.bought(agent)
+    lying.lie = made_up(stage, quote)
     stage.pass_time(2_000)
     final(stage)
-    said = stage.state(agent, quote)
-    assert (said["state"], said["is_final"]) == ("disputed", False)
+    assert says(stage, agent, quote) == ("disputed", False)
     lying.lie = None
     stage.pass_time(60)
     final(stage)
-    said = stage.state(agent, quote)
-    assert (said["state"], said["is_final"]) == ("nothing_paid", True)
+    assert says(stage, agent, quote) == ("nothing_paid", True)
+
+
+def test_a_use_that_the_only_node_made_up_at_the_tip__is_taken_out_again(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    wire = LyingWire(altered)
+    follow_by(stage, wire)
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    stage.index()
+    assert says(stage, agent, quote) == ("nothing_paid", False)
+    wire.lie = None
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
+
+
+def test_a_reorg_below_the_safe_block__takes_back_what_was_final(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
+    stage.chain.anvil.reorg(41)  # the block of the use, and all above it
+    stage.chain.anvil.mine()
+    stage.index()
+    assert says(stage, agent, quote) == ("accepted", False)
+    stage.pass_time(2_000)
+    final(stage)
+    assert says(stage, agent, quote) == ("nothing_paid", True)
+
+
+def test_a_node_that_gives_few_blocks_at_once__confirms_all_of_them(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    most = 5
+
+    def few(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] != "eth_getLogs":
+            return result
+        first, last = (int(call["params"][0][name], 16) for name in ("fromBlock", "toBlock"))
+        return result if last - first < most else None
+
+    follow_by(stage, LyingWire(few))
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    for _ in range(5):
+        final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
 
 
 # What a quote rests on

@@ -7,6 +7,7 @@ from core.sponsored.rules import (
     LEAST_FEE_USDC_E6,
     NEXT_STEPS,
     STATES,
+    STUCK_S,
     AuthorizationState,
     BuyPart,
     BuyState,
@@ -15,7 +16,6 @@ from core.sponsored.rules import (
     SeenUse,
     TransferFate,
     Use,
-    Word,
     can_send,
     covered_wei,
     fee_after_credit,
@@ -31,7 +31,6 @@ from tests.each import each
 ETH = 3_000_000_000
 OPEN, PAID, DEAD = AuthorizationState
 PAID_AT_10 = SeenUse(Use.PAID, 10, "0x01", 5)
-TOLD, PROVED, DISPUTED = Word(), Word(is_proved=True), Word(dispute="nodes disagree")
 
 
 @each(
@@ -78,26 +77,44 @@ def test_least_tokens__worked_number() -> None:
     assert least_tokens_down(9_423_990_502, 50) == 9_376_870_549
 
 
-def test_an_open_authorization__lapses_at_the_safe_block_of_its_end() -> None:
-    assert transfer_of(None, 100, Heights(9, 99), PROVED) == TransferFate(OPEN, False)
-    lapsed = transfer_of(None, 100, Heights(9, 100), PROVED)
-    assert lapsed == TransferFate(DEAD, True, why="lapsed")
+def heights(
+    number: int, at: int, confirmed: tuple[int | None, int | None] | None = None
+) -> Heights:
+    """Confirmed up to the safe block unless named otherwise."""
+    return Heights(number, at, *(confirmed or (number, at)))
 
 
-@each("seen", [None, PAID_AT_10])
-def test_what_one_node_says__is_never_final(seen: SeenUse | None) -> None:
-    assert transfer_of(seen, 100, Heights(10, 100), PROVED).is_final
-    assert not transfer_of(seen, 100, Heights(10, 100), TOLD).is_final
+def test_an_open_authorization__lapses_at_the_confirmed_block_of_its_end() -> None:
+    assert transfer_of(None, 100, heights(9, 99)) == TransferFate(OPEN, False)
+    assert transfer_of(None, 100, heights(9, 100)) == TransferFate(DEAD, True, why="lapsed")
+    safe_only = transfer_of(None, 100, heights(9, 100, (8, 99)))
+    assert safe_only == TransferFate(DEAD, False, why="lapsed")
+
+
+def test_before_the_first_safe_block__nothing_is_final() -> None:
+    nowhere = Heights(None, None, None, None)
+    assert transfer_of(None, 100, nowhere) == TransferFate(OPEN, False)
+    assert transfer_of(PAID_AT_10, 100, nowhere) == TransferFate(PAID, False, "0x01", 5)
+
+
+@each(("confirmed", "is_final"), [((10, 100), True), ((9, 99), False), ((None, None), False)])
+def test_what_nodes_do_not_agree_about__is_never_final(
+    confirmed: tuple[int | None, int | None], is_final: bool
+) -> None:
+    for seen in (None, PAID_AT_10):
+        assert transfer_of(seen, 100, heights(10, 100, confirmed)).is_final is is_final
 
 
 @each(
     ("seen", "tx_hash"),
     [(None, None), (PAID_AT_10, "0x01"), (SeenUse(Use.ELSEWHERE, 10, "0x02", None), "0x02")],
 )
-def test_a_disputed_transfer__is_open_and_nothing_is_sent(
+def test_what_would_be_final_and_is_not_confirmed_for_too_long__is_disputed(
     seen: SeenUse | None, tx_hash: str | None
 ) -> None:
-    fate = transfer_of(seen, 100, Heights(10, 100), DISPUTED)
+    at, late = (9, 99), 99 + STUCK_S
+    assert transfer_of(seen, 100, heights(10, late, at)).why != "disputed"
+    fate = transfer_of(seen, 100, heights(10, late + 1, at))
     assert fate == TransferFate(OPEN, False, tx_hash, why="disputed")
     other = TransferFate(PAID, True)
     assert part_to_send(fate, other) is None
@@ -106,19 +123,27 @@ def test_a_disputed_transfer__is_open_and_nothing_is_sent(
     assert NEXT_STEPS[BuyState.DISPUTED, False]
 
 
-def test_a_use__is_final_at_a_safe_block() -> None:
-    assert not transfer_of(PAID_AT_10, 100, Heights(9, 50), PROVED).is_final
-    fate = transfer_of(PAID_AT_10, 100, Heights(10, 50), PROVED)
+@each("seen", [None, PAID_AT_10])
+def test_what_is_not_safe_or_was_confirmed_before__is_not_disputed(seen: SeenUse | None) -> None:
+    long = 10_000_000
+    assert transfer_of(seen, long + 2, heights(9, long + 1, (8, 0))).why is None
+    assert transfer_of(seen, 100, heights(50, long, (10, 100))).is_final
+    assert transfer_of(seen, 100, heights(50, long, (None, None))).why != "disputed"
+
+
+def test_a_use__is_final_at_a_confirmed_block() -> None:
+    assert not transfer_of(PAID_AT_10, 100, heights(9, 50)).is_final
+    fate = transfer_of(PAID_AT_10, 100, heights(10, 50))
     assert fate == TransferFate(PAID, True, "0x01", 5)
 
 
 def test_a_use_before_the_end__is_paid_however_late_it_is_looked_at() -> None:
-    assert transfer_of(PAID_AT_10, 100, Heights(50, 10_000), PROVED).leg is PAID
+    assert transfer_of(PAID_AT_10, 100, heights(50, 10_000)).leg is PAID
 
 
 @each("use", [Use.ELSEWHERE, Use.CANCELLED])
 def test_another_use__is_dead(use: Use) -> None:
-    fate = transfer_of(SeenUse(use, 10, "0x01", None), 100, Heights(10, 50), PROVED)
+    fate = transfer_of(SeenUse(use, 10, "0x01", None), 100, heights(10, 50))
     assert fate == TransferFate(DEAD, True, "0x01", why=use.value)
 
 
