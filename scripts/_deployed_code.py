@@ -146,10 +146,8 @@ Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 
 def adapter_immutables(creation: Creation) -> Expected:
     def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
-        known: dict[str | int, str] = {
-            **dict(zip(creation.arguments, one.args, strict=False)),
-            **at,
-        }
+        given = zip(map(str, creation.arguments), one.args, strict=False)
+        known = {**dict(given), **at}
         named = tuple(
             Immutable(variable, number_word(value))
             if isinstance(value, int)
