@@ -8,14 +8,10 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from api.areas.agents.operations import AREA as AGENTS
 from api.areas.agents.service import pages
-from api.areas.safety.operations import AREA as SAFETY
-from api.kernel import auth
-from api.kernel.operation import Operation
 from core.db.engine import Database
 from core.mining import views as mining_views
-from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, connect, login, reason
+from tests.integration.api.conftest import KEY, Clock, TestClient, connect, login, reason
 
 FULL = {"full_access": True, "scopes": None, "per_order_usd": None, "per_day_usd": None}
 
@@ -203,16 +199,6 @@ def test_status__of_work_that_cannot_be_read__says_so_and_shows_the_rest(
     assert body["credit_balance"] == 10
 
 
-def test_status__without_the_welcome_credit__is_zero_credits(limited: Limit) -> None:
-    client = limited(welcome_per_address_per_day=0)
-    assert (
-        client.get("/agent/status", headers={KEY: connect(client)["api_key"]}).json()[
-            "credit_balance"
-        ]
-        == 0
-    )
-
-
 def test_dashboard__of_stages_that_cannot_be_read__says_so_and_shows_the_rest(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,30 +214,3 @@ def test_dashboard__of_stages_that_cannot_be_read__says_so_and_shows_the_rest(
     )
     assert lines == [{"task_claims": 0, "mining_submissions": "not_recorded"}] * 7
     assert body["credit_balance"] == 10
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [one for one in (*AGENTS.operations, *SAFETY.operations) if one.method == "GET"],
-    ids=lambda one: one.key,
-)
-def test_an_answer__has_the_fields_that_openapi_shows(
-    client: TestClient, owner: dict[str, str], operator: dict[str, str], operation: Operation
-) -> None:
-    agent = connect(client, owner)
-    client.post(
-        "/agent/self",
-        json={"persona": "Quiet.", "next_steps": ["wait"]},
-        headers={KEY: agent["api_key"]},
-    )
-    case = {
-        "agent_id": agent["user_id"],
-        "rule": "copied evidence",
-        "deadline": "2026-11-28T12:00:00Z",
-    }
-    client.post("/admin/violations", json=case, headers=operator)
-    headers = owner if operation.auth is auth.BY_OWNER else {KEY: agent["api_key"]}
-    answer = client.get(operation.path, headers=headers)
-    assert operation.answer is not None
-    read = operation.answer.model_validate_json(answer.text, strict=True)
-    assert read.model_dump(mode="json") == answer.json()

@@ -10,7 +10,6 @@ from tests.integration.api.conftest import (
     Clock,
     Limit,
     TestClient,
-    at_once,
     bearer,
     connect,
     login,
@@ -40,14 +39,6 @@ def test_connect__stores_no_secret(client: TestClient, database: Database) -> No
             assert not any(
                 body[name] in rows for name in ("api_key", "recovery_code", "bearer_token")
             )
-
-
-def test_connect__credits_ten_once(client: TestClient, database: Database) -> None:
-    user_id = connect(client)["user_id"]
-    with database.read() as session:
-        assert session.execute(
-            text("select welcome, earned from credit_head where account_id = :id"), {"id": user_id}
-        ).one() == (10, 0)
 
 
 def test_connect__the_fourth_of_a_day__is_a_success_without_credit(
@@ -90,13 +81,6 @@ def test_connect__the_thirty_first_of_a_day__waits_until_midnight(
     assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
     clock.pass_(hours=12)
     connect(client)
-
-
-def test_connect__at_once__never_passes_the_limit(limited: Limit) -> None:
-    client = limited(registrations_per_minute=3)
-    body = {"agent_name": "x"}
-    made = at_once(8, lambda _: client.post("/auth/agent/connect", json=body).status_code)
-    assert made == {200: 3, 429: 5}
 
 
 def test_connect__counts_by_address__and_believes_trusted_proxies_only(limited: Limit) -> None:

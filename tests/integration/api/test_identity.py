@@ -143,15 +143,6 @@ def test_login__again__is_the_same_owner(
         assert session.scalar(text("select count(*) from account where kind = 'owner'")) == 1
 
 
-def test_login__with_one_text_twice__signs_in_once(
-    client: TestClient, wallet: LocalAccount
-) -> None:
-    message = nonce_for(client, wallet, "login")
-    signature = sign(wallet, message)
-    assert sign_in(client, message, signature).status_code == 200
-    assert reason(sign_in(client, message, signature)) == (400, "signature_invalid")
-
-
 def test_login__with_one_text_eight_times_at_once__signs_in_once(
     client: TestClient, wallet: LocalAccount
 ) -> None:
@@ -371,17 +362,6 @@ def test_login__with_a_text_for_linking__is_refused(
     message = nonce_for(client, wallet, "link")
     answer = sign_in(client, message, sign(wallet, message))
     assert reason(answer) == (400, "signature_invalid")
-
-
-def test_login__expired_text__is_refused(
-    client: TestClient, wallet: LocalAccount, clock: Clock
-) -> None:
-    message = nonce_for(client, wallet, "login")
-    clock.pass_(seconds=300)
-    answer = sign_in(client, message, sign(wallet, message))
-    assert (
-        answer.json()["detail"] == "message: it has expired; ask /auth/wallet/nonce for a new one."
-    )
 
 
 def test_login__a_text_over_2_kb__is_refused_before_it_is_read(

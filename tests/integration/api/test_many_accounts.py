@@ -175,21 +175,6 @@ def test_the_agents_of_an_owner_of_before__share_with_each_other_alone(
     assert reads(client, agent, 3) == [200, 200, 402]
 
 
-@pytest.mark.slow
-def test_fifty_reads_at_once_of_two_owners__exactly_what_they_share(
-    limited: Limit, database: Database
-) -> None:
-    client = limited(
-        welcome_credits=0, free_reads_per_owner_per_day=20, free_reads_per_owners_address_per_day=27
-    )
-    owners = [login(client, Account.create()) for _ in range(2)]
-    agents = [connect(client, owners[n % 2]) for n in range(6)]
-    call = lambda n: client.get(PAGE, headers={KEY: agents[n % 6]["api_key"]}).status_code  # noqa: E731
-    assert at_once(50, call) == {200: 27, 402: 23}
-    assert scalar(database, "select sum(n) from free_read_count") == 27
-    assert scalar(database, "select sum(n) from free_read_pool where pool like 'owner:%'") == 27
-
-
 def test_ipv6__shares_by_64(limited: Limit) -> None:
     limits = {"welcome_credits": 0, "free_reads_per_address_per_day": 1}
     near = [limited(peer=f"2001:db8:0:1::{n}", **limits) for n in (1, 2)]

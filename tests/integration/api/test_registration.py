@@ -207,29 +207,6 @@ def test_fifty_at_once_from_one_address__exactly_ten_register_and_three_are_cred
         )
 
 
-@pytest.mark.slow
-def test_fifty_at_once_by_all_three_ways__exactly_thirty_a_day(
-    limited: Limit, database: Database
-) -> None:
-    client = limited(registrations_per_minute=1_000)
-    wallets = [Account.create() for _ in range(50)]
-    bodies = [signed(client, one, "register") | {"agent_name": "x"} for one in wallets]
-
-    def call(n: int) -> int:
-        if n % 3 == 0:
-            return int(client.post("/auth/agent/connect", json={"agent_name": "x"}).status_code)
-        if n % 3 == 1:
-            return int(register_external(client, f"miner-{n}").status_code)
-        return int(client.post("/auth/agent/register", json=bodies[n]).status_code)
-
-    assert at_once(50, call) == {200: 30, 429: 20}
-    with database.read() as session:
-        assert session.execute(text("select count(*), sum(welcome) from credit_head")).one() == (
-            3,
-            30,
-        )
-
-
 def test_twenty_five_owned_at_once__exactly_twenty_register_and_are_credited(
     client: TestClient, wallet: LocalAccount, database: Database
 ) -> None:

@@ -58,26 +58,6 @@ def test_execute_call__its_three_forms__give_the_same_data(stage: Stage) -> None
     assert by_function["data"] == by_selector["data"] == by_data["data"] == by_number["data"]
 
 
-def test_execute_call__above_the_mandates_own_cash__is_mandate_budget_exceeded(
-    stage: Stage,
-) -> None:
-    mandate_id = stage.working(per_tx_cap_usdc=None, daily_cap_usdc=None)
-    stage.executed(mandate_id, 400 * USDC)
-    body = {
-        "target": ADAPTER,
-        "function": "buy(uint256)",
-        "args": ["1"],
-        "amount_usdc": "600.000001",
-    }
-    answer = stage.call("POST", f"/mandates/{mandate_id}/execute-call", stage.agent, body)
-    assert reason(answer) == (402, "mandate_budget_exceeded")
-    service = answer.json()["service"]
-    assert (service["retry_safe"], service["remaining"]) == (True, {"left_total": "600.000000"})
-    assert "accepts" not in answer.json()
-    # no payment helps, so that a client that pays 402s by itself signs nothing
-    assert answer.headers["X-Payable"] == "none"
-
-
 def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stage: Stage) -> None:
     body = {"target": ADAPTER, "function": "buy(uint256)", "args": ["1"], "amount_usdc": "1"}
     assert reason(

@@ -12,8 +12,6 @@ from core.earn.ledger.awards import Source
 from core.earn.rules.payout import PayoutLimits
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import guard_refusal_note, revert_note
-from core.records import views
-from core.records.rules import HallStanding
 from tests.integration.api.conftest import connect
 from tests.integration.api.mandates.stage import (
     BUDGET,
@@ -75,28 +73,6 @@ def test_strip__of_an_agent_without_mandates_or_snapshot__knows_its_name_alone(
         "paper": None,
         "paper_note": PAPER_NOTE,
     }
-
-
-def test_strip__with_a_snapshot_and_no_row__is_a_true_zero(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(views, "hall_standings", lambda session, ids: dict[int, HallStanding]())
-    found = strip(stage)
-    assert found["hall"] == {
-        "ranked": False,
-        "rank": None,
-        "days_live": 0,
-        "trades": 0,
-        "days_needed": 30,
-        "trades_needed": 20,
-    }
-    assert found["limits"] == {
-        "refusals": 0,
-        "mandates_kept": 0,
-        "mandates_ended": 0,
-        "violations": 0,
-    }
-    assert found["sources"]["hall"] == f"/mandate-wallet/hall/{stage.agent_id}"
 
 
 def test_strip__counts_ended_mandates_and_which_were_kept(stage: Stage) -> None:

@@ -18,14 +18,13 @@ from api.kernel.operation import Deps
 from api.payments.own_settler import MOST_GAS, OwnSettler
 from api.payments.payment_config import GasBudget, PaymentConfig
 from core.chain.fees import GAS_PRICE_ORACLE
-from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.payments import settlements
 from core.payments.tables import X402Settlement
 from core.times import DAY_S
 from tests.integration.api.payments.shop import GAS, NETWORK, PRICE, Shop, reason, said, shop_on
 from tests.integration.chain_fixtures import USDC, DeployedChain
-from tests.personas import DEPLOYER, OPERATOR, STRANGER
+from tests.personas import DEPLOYER, STRANGER
 
 DELEGATION = "0xef0100"  # EIP-7702
 MOST_WEI = MOST_GAS * 4 * 10**9  # the tests' chain asks for 1 to 2 gwei
@@ -196,73 +195,6 @@ def replace_gas(shop: Shop, gas: GasBudget) -> Shop:
     )
     shop.open()
     return shop
-
-
-@pytest.mark.slow
-def test_a_day_of_burning__costs_less_than_its_budget_and_leaves_plain_payers_be(
-    tight: Shop, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Each wallet is a new one: what bounds them all is the day."""
-    before, answers = ether(tight), list[Response]()
-    while not answers or answers[-1].status_code != 503:
-        answers.append(pay(tight, turncoat(tight)))
-        assert len(answers) < 40, "the budget never ends"
-    burned = before - ether(tight)
-    last = answers[-1]
-    assert reason(last) == (503, "temporarily_unavailable")
-    assert (
-        "Today's gas for settling payments of contract wallets is used up" in last.json()["detail"]
-    )
-    assert (
-        last.json()["service"]["retry_at"]
-        == f"{datetime.now(UTC).date() + timedelta(days=1)}T00:00:00Z"
-    )
-    assert [one["path"] for one in last.json()["service"]["next"]][:2] == [
-        "/auth/agent/connect",
-        "/prices",
-    ]
-    assert burned == used_today(tight) <= TIGHT.contract_wei_per_day < TIGHT.wei_per_day
-    assert tight.get(tight.payment()).status_code == 200, "a plain payer has the rest of the day"
-    with capsys.disabled():
-        count = len(answers) - 1
-        print(
-            "\n"
-            f"burned by {count} contract wallets in a day: {burned} wei of a budget of "
-            f"{TIGHT.contract_wei_per_day}; before: no bound"
-        )
-
-
-@pytest.mark.slow
-def test_what_all_processes_send_at_once__stays_within_the_budget(
-    tight: Shop, deps: Deps, database_url: str
-) -> None:
-    """Two APIs with keys of their own and one database, twenty wallets at once."""
-    gas = replace(TIGHT, contract_wei_per_day=TIGHT.wei_per_day)
-    replace_gas(tight, gas)
-    second = Shop(
-        tight.chain,
-        replace(tight.deps, database=Database(database_url)),
-        tight.settler,
-        tight.pay_to,
-        tight.payer,
-    )
-    assert second.deps.parts.find(PaymentConfig) is not None
-    other_key = OwnSettler(OPERATOR.signer, tight.chain.reader, NETWORK, gas)
-    second.deps = second.deps.with_part(
-        PaymentConfig, replace(second.deps.parts.of(PaymentConfig), settler=other_key)
-    )
-    second.open()
-    before = ether(tight) + tight.chain.reader.balance_wei(OPERATOR.address)
-    height = tight.chain.reader.block_number()
-    wallets = [burner(tight, Tell.NUMBER, height + 40) for _ in range(20)]
-    payments = [tight.payment(signed=False, **{"from": wallet}) for wallet in wallets]
-    assert tight.chain.reader.block_number() == height + 40
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda n: (tight, second)[n % 2].get(payments[n]), range(20)))
-    burned = before - ether(tight) - tight.chain.reader.balance_wei(OPERATOR.address)
-    assert {one.status_code for one in answers} <= {402, 503}
-    assert 0 < burned <= used_today(tight) <= gas.wei_per_day
-    second.database.close()
 
 
 def test_when_the_day_is_used_up__free_reads_and_credits_go_on(shop: Shop) -> None:

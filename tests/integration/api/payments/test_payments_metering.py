@@ -9,7 +9,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 from api.payments.payment_config import PaymentConfig
 from core.credits.ledger import writer as credit_ledger
 from core.identity.tables import ApiKey
-from tests.integration.api.payments.shop import KEY, PAGE, PRICE, Shop, decoded, reason
+from tests.integration.api.payments.shop import PAGE, PRICE, Shop, decoded, reason
 from tests.unit.core.chain.test_signatures import written_otherwise
 
 
@@ -187,10 +187,6 @@ def test_without_a_payee__no_offer_is_made_and_credits_still_work(shop: Shop) ->
     poor = shop.get(headers=shop.agent())
     assert (poor.status_code, "accepts" in poor.text) == (402, False)
     assert ". Read again from" in poor.json()["detail"]
-
-
-def test_an_invalid_key__is_401_and_not_an_offer(shop: Shop) -> None:
-    assert reason(shop.get(headers={KEY: "wrong"})) == (401, "auth_invalid")
 
 
 def test_the_402__says_in_a_sentence_what_the_read_costs(shop: Shop) -> None:

@@ -2,7 +2,6 @@
 is known to revert.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from api.kernel.workers import SETTLING_OF_ONE, SETTLING_WAIT_S
 from core.chain.abi import call_by_signature
 from tests.integration.api.payments.shop import PRICE, Shop, reason, said
 from tests.integration.chain_fixtures import USDC
@@ -217,44 +215,3 @@ def test_a_time_beyond_64_bits__is_invalid(shop: Shop, field: str, value: int) -
 
 def test_a_time_of_64_bits__is_taken(shop: Shop) -> None:
     assert shop.get(shop.payment(validBefore=str(2**64 - 1))).status_code == 200
-
-
-@pytest.mark.slow
-def test_twenty_payments_on_a_stalled_chain__leave_the_other_threads_free(shop: Shop) -> None:
-    """Those that find no place are refused with the time to come again, before anything is claimed
-    or sent.
-    """
-    gate, settling = threading.Event(), threading.Semaphore(0)
-
-    def stall(real: Any) -> Any:
-        settling.release()
-        gate.wait(WAIT_S)
-        return real()
-
-    shop.settler.on_settle = stall
-    offered = [shop.payment() for _ in range(20)]
-    with ThreadPoolExecutor(24) as pool:
-        answers = [pool.submit(shop.get, one) for one in offered]
-        assert all(settling.acquire(timeout=WAIT_S) for _ in range(SETTLING_OF_ONE))
-        began = time.monotonic()
-        assert [
-            pool.submit(shop.client.get, "/prices").result(WAIT_S).status_code for _ in range(4)
-        ] == [200] * 4
-        assert time.monotonic() - began < SETTLING_WAIT_S
-        until = time.monotonic() + WAIT_S
-        while (
-            sum(one.done() for one in answers) < 20 - SETTLING_OF_ONE and time.monotonic() < until
-        ):
-            time.sleep(0.05)
-        refused = [one.result() for one in answers if one.done()]
-        gate.set()
-        served = [one.result(WAIT_S) for one in answers]
-    assert [reason(one) for one in refused] == [(503, "temporarily_unavailable")] * (
-        20 - SETTLING_OF_ONE
-    )
-    assert all(
-        one.json()["service"]["retry_at"] and int(one.headers["Retry-After"]) in (4, 5)
-        for one in refused
-    )
-    assert sum(one.status_code == 200 for one in served) == SETTLING_OF_ONE == shop.settler.settled
-    assert shop.states() == ["served"] * SETTLING_OF_ONE

@@ -100,14 +100,3 @@ def test_the_live_list__offers_what_the_402_offers(
     assert page["locked_count"] == 1
     assert page["payment_required"]["accepts"] == asked["accepts"]
     assert page["payment_required"]["resource"]["url"].endswith(path)
-
-
-def test_a_payment_is_not_touched__where_credits_pay(shop: Shop, path: str) -> None:
-    shop.open(welcome_credits=0)
-    poor = shop.agent()
-    payment = paid(shop, path, poor)
-    shop.open(welcome_credits=10)
-    rich = shop.agent()
-    served = shop.get(payment, path, rich)
-    assert (served.status_code, served.headers["X-Credits-Charged"]) == (200, "10")
-    assert (shop.income, shop.states()) == (0, [])

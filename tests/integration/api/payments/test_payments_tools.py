@@ -111,15 +111,6 @@ def test_what_is_no_payment__is_refused_and_nothing_served(tooled: Shop, sent: A
     assert tooled.income == 0
 
 
-def test_a_free_read__leaves_the_payment_alone(tooled: Shop) -> None:
-    result = called(tooled, tooled.payment(), tooled.agent())
-    assert (result["isError"], "x402/payment-response" in result["_meta"], tooled.income) == (
-        False,
-        False,
-        0,
-    )
-
-
 @dataclass
 class Wire:
     """What the stock x402 client takes for an MCP client: a call is its params, a result has the

@@ -17,7 +17,6 @@ from core.mandate.tables import Mandate
 from core.mandate.venues import x402
 from tests.integration.api.payments.shop import (
     KEY,
-    OTHER_PAGE,
     PAGE,
     PRICE,
     Shop,
@@ -172,13 +171,6 @@ def test_a_payment_that_another_listed_adapter_forges__does_not_serve(fund: Fund
     fund.settle()
     assert reason(fund.present(forged.tx_hash)) == (402, "payment_invalid")
     assert fund.shop.income == 0
-
-
-def test_a_payment_of_a_vault__for_one_page__does_not_serve_another(fund: Fund) -> None:
-    tx_hash = fund.pay().tx_hash
-    fund.settle()
-    assert reason(fund.present(tx_hash, OTHER_PAGE)) == (402, "payment_invalid")
-    assert fund.present(tx_hash).status_code == 200
 
 
 def test_a_payment_of_a_vault__is_presented_by_its_own_agent_only(fund: Fund) -> None:

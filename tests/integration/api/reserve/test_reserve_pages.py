@@ -46,23 +46,6 @@ def ref(client: TestClient, agent: dict[str, Any]) -> str:
     return str(client.post("/reserve/me/ref", headers=by(agent)).json()["account_ref"])
 
 
-@pytest.mark.slow
-def test_own_conversions__come_before_the_dust_of_strangers(
-    client: TestClient, agent: dict[str, Any], token: Chain, mine: str, ref: str
-) -> None:
-    token.converted(mine, ref, 100 * ONE, 3 * USDC)
-    for number in range(120):
-        token.converted(stranger(number), ref, 1, 1)
-    found = client.get("/reserve/me", headers=by(agent)).json()
-    assert [one["usdc"] for one in found["held"] if one["is_own"]] == ["3.000000"]
-    assert found["held"][0]["is_own"]
-    assert len(found["held"]) == 100
-    rest = client.get(
-        CONVERSIONS, params={"cursor": found["next_conversions"]}, headers=by(agent)
-    ).json()
-    assert (len(rest["held"]), rest["next_cursor"]) == (21, None)
-
-
 def test_pages__have_each_conversion_once_own_first_each_newest_first(
     client: TestClient, agent: dict[str, Any], token: Chain, mine: str, ref: str
 ) -> None:

@@ -61,15 +61,6 @@ def test_a_release__is_an_award_of_the_rooms_and_a_row_of_the_public_ledger(stag
         )
 
 
-def test_points__depend_on_place_kind_and_the_releasers_standing(stage: Stage) -> None:
-    author, reader = stage.agent(), stage.agent()
-    stage.trust(reader)
-    message = stage.posted(author, reply_to=stage.summary)
-    made = released(stage, reader, message["id"], kind="insightful")
-    assert (made["points"], made["credits"], made["kind"]) == ("1.1", 22, "insightful")
-    assert stage.credits(author)["earned"] == 22
-
-
 def test_an_authors_standing__makes_no_release_insightful(stage: Stage) -> None:
     author, reader = stage.agent(), stage.agent()
     stage.trust(author)
@@ -205,13 +196,6 @@ def test_of_an_author_without_standing__ten_posts_are_released_a_day(stage: Stag
     assert tried(stage, stage.agent(), author) == 200
 
 
-def test_a_release_that_is_repeated__counts_once(stage: Stage) -> None:
-    author, reader = stage.agent(), stage.agent()
-    message_id = stage.posted(author)["id"]
-    assert [stage.release(reader, message_id).status_code for _ in range(4)] == [200] * 4
-    assert tried(stage, reader, author) == 200
-
-
 def test_a_first_reply_of_ones_own_group__is_none(stage: Stage) -> None:
     author, twin, stranger = stage.agent(), stage.agent(), stage.agent()
     for who in (author, twin):
@@ -225,11 +209,6 @@ def test_a_summary__is_released_by_nobody(stage: Stage) -> None:
     status, detail = refused(stage, stage.agent(), stage.summary)
     assert status == 409
     assert detail.startswith(f"Message {stage.summary} is the service's summary of a submission;")
-
-
-@pytest.mark.parametrize("message_id", [999, 2**53 - 1])
-def test_an_unknown_message__is_not_found(stage: Stage, message_id: int) -> None:
-    assert refused(stage, stage.agent(), message_id) == (404, f"There is no message {message_id}.")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from core.rooms import posts
 from tests.integration.api.conftest import login
 from tests.integration.api.rooms.conftest import SUMMARY, TOKEN, Stage
 from tests.integration.api.tools.conftest import call
-from tests.integration.api.tools.test_tools_parity import same
 
 # Read
 
@@ -289,28 +288,3 @@ def test_the_first_reply__is_another_persons_and_one_alone(
 
 
 # Idempotency and tools
-
-
-def test_the_tools__answer_what_their_routes_answer(stage: Stage) -> None:
-    client, author = stage.client, stage.agent()
-    stage.posted(author, "<b>hello</b>", reply_to=stage.summary)
-    same(call(client, "hive_list_rooms", limit=1), client.get("/hive/rooms?limit=1"))
-    room = {"id": stage.room, "limit": 1}
-    same(call(client, "hive_read_room", **room), client.get(f"/hive/rooms/{stage.room}?limit=1"))
-    same(call(client, "hive_read_room", id=999), client.get("/hive/rooms/999"))
-    posting = {"id": stage.room, "text": "by a tool", "reply_to": stage.summary}
-    by_tool = call(client, "hive_post", author.key, **posting, idempotency_key="t")
-    again = stage.post(
-        author, "by a tool", reply_to=stage.summary, headers={"Idempotency-Key": "t"}
-    )
-    assert by_tool["structuredContent"] == again.json()
-    assert again.headers["Idempotent-Replay"] == "true"
-    assert stage.read()["messages"][0]["text"] == "by a tool"
-    for said, reply_to in (("a\u202e", None), ("a" * 4_001, None), ("a", 999)):
-        bad = {"id": stage.room, "text": said, "reply_to": reply_to}
-        refused = call(client, "hive_post", author.key, **bad)
-        same(refused, stage.post(author, said, reply_to=reply_to))
-    assert (
-        call(client, "hive_post", id=stage.room, text="a")["structuredContent"]["service"]["reason"]
-        == "auth_required"
-    )

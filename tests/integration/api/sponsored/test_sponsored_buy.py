@@ -230,30 +230,6 @@ def test_a_fee_submitted_alone__leads_to_the_purchase(
     assert str(stage.tokens(stage.buyer.address)) == quote["tokens_base"]
 
 
-@pytest.mark.slow
-def test_a_fee_paid_for_nothing__lowers_the_next_buy(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    quote = stage.prepared(agent)
-    body = stage.signed(quote)
-    stage.hand_in(agent, body)
-    stage.submit_fee_alone(quote, body)
-    stage.cancel(quote, "purchase")
-    stage.index()
-    stage.processes[0].run()
-    stage.work()
-    stage.be_safe()
-    done = stage.state(agent, quote)
-    assert (done["state"], done["is_final"]) == ("fee_owed", True)
-    assert int(done["owed_usdc"].replace(".", "")) == fee_of(quote)
-
-    stage.processes[0].run()
-    again = stage.prepared(agent)
-    assert int(again["credit_usdc"].replace(".", "")) > 0
-    assert stage.hand_in(agent, stage.signed(again)).status_code == 202
-    assert stage.prepared(agent)["credit_usdc"] != again["credit_usdc"]
-
-
 def test_a_cancelled_fee__is_not_sent_for(stage: SponsoredStage, agent: dict[str, str]) -> None:
     quote = stage.bought(agent)
     stage.cancel(quote, "fee")

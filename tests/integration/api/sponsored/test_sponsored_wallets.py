@@ -27,7 +27,6 @@ from tests.integration.api.sponsored.conftest import (
 )
 from tests.integration.chain_fixtures import CHAIN_ID, ROOT
 from tests.node_transport import in_threads
-from tests.unit.core.chain.test_signatures import written_otherwise
 
 CAST = next((ROOT / "node_modules/@foundry-rs").glob("cast-*/bin/cast"))
 SCRIPT = ROOT / "tests/integration/api/sponsored/sign.mjs"
@@ -75,22 +74,6 @@ def test_both_documents__as_they_are__are_signed_by_the_tools_that_buyers_have(
     body = {"id": quote["id"], **{f"{part}_signature": made[part] for part in PARTS}}
     assert body == stage.signed(quote)
     assert stage.hand_in(agent, body).status_code == 202
-
-
-@pytest.mark.slow
-def test_signatures_with_v_0_or_1_or_in_64_bytes__are_those_of_65(
-    stage: SponsoredStage, agent: dict[str, str]
-) -> None:
-    body = stage.signed(stage.prepared(agent))
-    otherwise = body | {
-        "purchase_signature": written_otherwise(body["purchase_signature"])["v 0 or 1"],
-        "fee_signature": written_otherwise(body["fee_signature"])["64 bytes"],
-    }
-    v_35 = body["purchase_signature"][:-2] + "23"
-    refused = stage.hand_in(agent, otherwise | {"purchase_signature": v_35})
-    assert reason(refused) == (400, "signature_invalid")
-    assert stage.hand_in(agent, otherwise).status_code == 202
-    assert stage.hand_in(agent, body).status_code == 202  # the same two, written in 65 bytes
 
 
 def test_signatures_the_wrong_way_round__are_told_so(

@@ -173,29 +173,6 @@ def test_prices__say_that_subscriptions_charge(client: TestClient) -> None:
 
 
 @pytest.mark.slow
-def test_64_subscribes_at_once_with_one_key__charge_once(
-    limited: Limit, deps: Deps, clock: Clock
-) -> None:
-    subscriber = subscriber_of(limited(), deps, clock)
-
-    def one(_: int) -> int:
-        return int(
-            subscriber.post(
-                "/subscriptions/credits/subscribe",
-                {"tier": 1, "months": 1},
-                **{"Idempotency-Key": "once"},
-            ).status_code
-        )
-
-    with ThreadPoolExecutor(16) as pool:
-        statuses = list(pool.map(one, range(64)))
-    assert set(statuses) <= {200, 409}
-    assert statuses.count(200) >= 1
-    assert subscriber.available() == HAD - 10_000
-    assert _charged(subscriber) == (1, 10_000)
-
-
-@pytest.mark.slow
 def test_subscribes_at_once_with_keys_of_their_own__never_spend_what_is_not_there(
     limited: Limit, deps: Deps, clock: Clock
 ) -> None:

@@ -136,16 +136,6 @@ def test_after_the_review__no_claim_is_taken_and_after_the_settlement_no_proof(
     assert market.written() == before
 
 
-@pytest.mark.parametrize("path", ["/tasks/7/claim", "/tasks/999999/claim"])
-def test_a_task_that_is_not_there__is_not_found(market: Market, path: str) -> None:
-    refused = market.client.post(path, headers=market.agents[0]["headers"])
-    assert refused.status_code == 404
-    assert market.prove(market.agents[0], 999_999).json()["detail"] == (
-        "task_id: there is no task 999999."
-    )
-    assert market.client.get("/tasks/999999").status_code == 404
-
-
 @pytest.mark.parametrize("points", ["0", "0.0", "100.1", "1.25", "-1", 0, 1000, "a", True])
 def test_points__outside_their_range_are_refused(market: Market, points: Any) -> None:
     refused = market.client.post(
@@ -157,15 +147,6 @@ def test_points__outside_their_range_are_refused(market: Market, points: Any) ->
     )
     with market.deps.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Task)) == 0
-
-
-@pytest.mark.parametrize(
-    ("points", "shown"), [("0.1", "0.1"), ("100", "100.0"), (2, "2.0"), (2.5, "2.5")]
-)
-def test_points__are_text_or_a_number_with_one_decimal(
-    market: Market, points: Any, shown: str
-) -> None:
-    assert market.offer(points=points)["points"] == shown
 
 
 @pytest.mark.parametrize(

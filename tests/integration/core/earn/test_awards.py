@@ -199,6 +199,10 @@ def test_reverse__of_a_charge__restores_it_outside_the_budget(write: WriteSessio
     assert credit_ledger.trial_balance(write)["service:penalties"] == 0
 
 
+def test_reverse__of_what_there_is_not__is_none(write: WriteSession) -> None:
+    assert awards.reverse(write, "mining:entry:404", "x", NOW) is None
+
+
 # The drain
 
 
