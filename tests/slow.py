@@ -70,7 +70,6 @@ PATHS = (
     "tests/integration/api/sponsored/test_sponsored_early_fees.py",
     "tests/integration/api/sponsored/test_sponsored_front_runs.py",
     "tests/integration/api/sponsored/test_sponsored_gas.py",
-    "tests/integration/api/sponsored/test_sponsored_odd_answers.py",
     "tests/integration/api/sponsored/test_sponsored_seeds.py",
     "tests/integration/api/test_evictions_at_once.py",
     "tests/integration/differential",

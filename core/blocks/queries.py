@@ -20,6 +20,8 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    ScalarSelect,
+    and_,
     any_,
     bindparam,
     cast,
@@ -164,6 +166,22 @@ def save_mark(
         .values(values)
         .on_conflict_do_update(index_elements=["name"], set_=fresh, where=rises)
     )
+
+
+def number_of_mark(name: str) -> ScalarSelect[int]:
+    """Height of the block that a mark names, for other statements; null while it is not canonical."""
+    return _of_mark(name, ChainBlock.number)
+
+
+def time_of_mark(name: str) -> ScalarSelect[int]:
+    """As `number_of_mark`, unix seconds."""
+    return _of_mark(name, ChainBlock.ts)
+
+
+def _of_mark(name: str, column: InstrumentedAttribute[int]) -> ScalarSelect[int]:
+    is_same = and_(ChainBlock.chain_id == ChainCursor.chain_id, ChainBlock.hash == ChainCursor.hash)
+    of_block = select(column).join(ChainCursor, is_same)
+    return of_block.where(ChainCursor.name == name, ChainBlock.canonical).scalar_subquery()
 
 
 # Blocks and logs

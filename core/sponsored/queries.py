@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    ScalarSelect,
     Select,
     and_,
     delete,
@@ -22,11 +21,10 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+from sqlalchemy.orm import Session, aliased
 
 from core.blocks import queries as blocks
 from core.blocks.queries import SAFE, SPONSORED_CONFIRMED, not_orphaned
-from core.blocks.tables import ChainBlock, ChainCursor
 from core.db.engine import WriteSession
 from core.db.locks import LockClass, named
 from core.money import UsdcE6
@@ -76,20 +74,12 @@ class SeenBuy:
 # How far the chain is known
 
 
-def _of_mark(mark: str, column: InstrumentedAttribute[int]) -> ScalarSelect[int]:
-    """Of the block that a mark names; null while it is not canonical."""
-    row = ChainCursor
-    is_same = and_(ChainBlock.chain_id == row.chain_id, ChainBlock.hash == row.hash)
-    of_block = select(column).join(row, is_same).where(row.name == mark, ChainBlock.canonical)
-    return of_block.scalar_subquery()
-
-
-CONFIRMED_NUMBER = _of_mark(SPONSORED_CONFIRMED, ChainBlock.number)
-CONFIRMED_AT = _of_mark(SPONSORED_CONFIRMED, ChainBlock.ts)
+CONFIRMED_NUMBER = blocks.number_of_mark(SPONSORED_CONFIRMED)
+CONFIRMED_AT = blocks.time_of_mark(SPONSORED_CONFIRMED)
 # asked in the statement that reads uses, so that no use is newer than the mark that calls it final
 HEIGHTS = (
-    _of_mark(SAFE, ChainBlock.number),
-    _of_mark(SAFE, ChainBlock.ts),
+    blocks.number_of_mark(SAFE),
+    blocks.time_of_mark(SAFE),
     CONFIRMED_NUMBER,
     CONFIRMED_AT,
 )

@@ -9,10 +9,9 @@ from eth_account import Account
 from sqlalchemy import text
 
 from api.areas.sponsored import jobs as job
-from core.mandate.chain.decode import TRANSFER_TOPIC
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import USDC, LyingWire, SponsoredStage
-from tests.integration.api.sponsored.test_sponsored_verdicts import final, follow_by, says
+from tests.integration.api.sponsored.test_sponsored_verdicts import final, follow_by
 
 FINAL_BLOCKS = 120
 
@@ -44,37 +43,6 @@ def test_a_record_that_lags_for_days__still_sees_what_was_paid(
     state = stage.state(agent, quote)
     assert stage.tokens(stage.buyer.address) > 0
     assert (state["state"], state["is_final"]) == ("paid", True)
-
-
-@pytest.mark.parametrize("left_out", ["Transfer", "all of the token"])
-def test_a_node_that_leaves_out_what_a_use_paid__spoils_no_buy(
-    stage: SponsoredStage, agent: dict[str, str], left_out: str
-) -> None:
-    contracts = stage.chain.contracts
-
-    def is_left_out(log: dict[str, Any]) -> bool:
-        of = {
-            name: log["address"].lower() == contracts[name].lower()
-            for name in ("usdc", "reserve_token")
-        }
-        if left_out == "Transfer":
-            return of["usdc"] and log["topics"][0] == TRANSFER_TOPIC
-        return of["reserve_token"]
-
-    def omitting(call: dict[str, Any], result: Any) -> Any:
-        if call["method"] != "eth_getLogs":
-            return result
-        return [one for one in result if not is_left_out(one)]
-
-    lying = LyingWire(omitting)
-    follow_by(stage, LyingWire(), lying)
-    quote = stage.bought(agent)
-    stage.processes[0].run()
-    final(stage)
-    assert says(stage, agent, quote) == ("paid", False)
-    lying.lie = None
-    final(stage)
-    assert says(stage, agent, quote) == ("paid", True)
 
 
 def test_many_quotes_of_a_wallet__make_a_range_no_dearer_than_one(
