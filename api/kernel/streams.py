@@ -327,14 +327,15 @@ class Streams:
 
     async def _found(self, places: Sequence[_Wanted]) -> list[NewEvents]:
         while not self._is_ending:
-            try:
-                return await self._beside(partial(self._read_all, places))
-            except SQLAlchemyError as error:
-                log.warning("streams not read", error=type(error).__name__)
-                await asyncio.sleep(AGAIN_S)
-            except Exception:  # the process's edge: these streams end, and their callers come back
-                log.exception("defect")
-                break
+            reading = asyncio.ensure_future(self._beside(partial(self._read_all, places)))
+            await asyncio.wait([reading])
+            if (error := reading.exception()) is None:
+                return reading.result()
+            if not isinstance(error, SQLAlchemyError):
+                log.error("defect", exc_info=error)
+                break  # these streams end, and their callers come back
+            log.warning("streams not read", error=type(error).__name__)
+            await asyncio.sleep(AGAIN_S)
         return [NewEvents((), None)] * len(places)
 
     def _read_all(self, places: Sequence[_Wanted]) -> list[NewEvents]:
