@@ -37,11 +37,18 @@ select relname from pg_class where relnamespace = 'public'::regnamespace and rel
 HELD = "select count(*), md5(string_agg(md5(one::text), '' order by md5(one::text))) from {} one"
 GONE = (
     *("arb_hour", "fund_index_day", "fund_index_member", "market_listing", "reserve_total"),
-    *("reserve_touched", "scan_run", "wci_daily"),
+    *("reserve_touched", "scan_run", "sponsored_dispute", "sponsored_proof", "wci_daily"),
 )
 # the adoption or a later migration changes the columns of these, or writes them
 OTHERWISE = (
-    *("alembic_version", "fund_index", "job_run", "listing_state", "market_summary"),
+    *(
+        "alembic_version",
+        "chain_cursor",
+        "fund_index",
+        "job_run",
+        "listing_state",
+        "market_summary",
+    ),
     *("task_claim", "venue_state"),
 )
 
