@@ -1,7 +1,7 @@
 """Logs that money hangs on, confirmed by ranges of blocks before anything of them is final.
 
     mark ... [a range: each node is asked for its logs] ... safe
-                 |-> all that answer say the same, two at least where there are two --> written, and the mark moves
+                 |-> two say the same, and fewer say anything else; or the only one --> written, and the mark moves
                  '-> else: the mark stays, and the next round asks for half as many blocks
 
 Laws
@@ -15,6 +15,7 @@ Laws
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -112,14 +113,14 @@ class ConfirmedRanges:
             for name, (logs, header) in told.items()
             if header.hash == last_hash
         }
-        answers = set(said.values())
-        if len(answers) != 1 or len(said) < min(2, len(names)):
+        answers = Counter(said.values()).most_common()
+        logs, votes = answers[0] if answers else ((), 0)
+        if len(answers) > 1:
+            span = {"above": at.number, "up_to": number}
+            log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(said), **span)
+        if votes < min(2, len(names)) or 2 * votes <= len(said):
             self._size.failed(number - at.number)
-            if len(answers) > 1:
-                span = {"above": at.number, "up_to": number}
-                log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(said), **span)
             return None
-        [logs] = answers
         self._size.took(number - at.number, len(logs))
         hashes = {one.block_hash for one in logs}
         with chain.database.read() as session:
