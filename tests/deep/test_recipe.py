@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from core.db import migrate
+from core.db import revisions
 from tests.unit.test_recipe import RECIPE, files
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ def copy(tmp_path: Path) -> Path:
         target, text = tree / file, (RECIPE / file).read_text()
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(target.read_text() + text if target.exists() else text)
-    head = migrate.head()
+    head = revisions.newest()
     assert head is not None
     revision = f"{int(head) + 1:04d}"
     versions = tree / "core" / "db" / "migrations" / "versions"

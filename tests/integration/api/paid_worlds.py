@@ -277,6 +277,10 @@ def _sell(world: World) -> None:
         paper.follow(session, VAULT, world.clock.now)
         _print(session, paid, world.clock.now)
         session.add(_run_of_the_paper(paid, world.clock.now))
+        # of which asset they are is sold; what all of them come to is free
+        hour, asset = world.clock.now.replace(minute=0), "BTC" if paid.is_busy else "LINK"
+        of = world.callers.ids.assets[asset]
+        session.add(MarketAssetGapHour(asset_id=of, hour=hour, gaps=9, actionable=8))
         if paid.is_busy:
             _add_figures(session, world.callers.ids, world.clock.now)
 
@@ -352,11 +356,6 @@ def _add_figures(session: WriteSession, ids: MarketIds, now: datetime) -> None:
             top10_share=0.5,
             transfers_24h=7,
             at=now,
-        )
-    )
-    session.add(
-        MarketAssetGapHour(
-            asset_id=ids.assets["BTC"], hour=now.replace(minute=0), gaps=9, actionable=8
         )
     )
     session.execute(update(MarketPeers).values(spread_bps=[1.0, 9.0], spread_n=2))

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from core import startup
 from core.db import revisions
 from core.db.engine import Database
-from core.db.migrate import MIGRATIONS, head
+from core.db.migrate import MIGRATIONS
 from core.errors import InvalidParameterError
 from core.startup import require_database
 from tests.slow import few
@@ -24,9 +24,9 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_numbers_of_the_files__are_the_revisions() -> None:
-    walked = ScriptDirectory(str(MIGRATIONS)).walk_revisions()
-    assert revisions.known() == {one.revision for one in walked}
-    assert revisions.newest() == head()
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    assert revisions.known() == {one.revision for one in scripts.walk_revisions()}
+    assert revisions.newest() == scripts.get_current_head()
 
 
 BEHIND = {
