@@ -29,15 +29,11 @@ contract ConstructorTest is Erc4626Test {
 
     function test_constructor__all_as_a_fee_or_a_loss__reverts() public {
         _expectRevert(
-            abi.encodeWithSelector(
-                ErrorsLib.BadTerms.selector, bytes32("exitFeeBps"), uint256(10_000), uint256(9_999)
-            )
+            abi.encodeWithSelector(ErrorsLib.BadTerms.selector, bytes32("exitFeeBps"), uint256(10_000), uint256(9_999))
         );
         new Erc4626Adapter(address(factory), address(pool), 10_000, GROWTH_BPS, LOSS_BPS);
         _expectRevert(
-            abi.encodeWithSelector(
-                ErrorsLib.BadTerms.selector, bytes32("maxLossBps"), uint256(10_000), uint256(9_999)
-            )
+            abi.encodeWithSelector(ErrorsLib.BadTerms.selector, bytes32("maxLossBps"), uint256(10_000), uint256(9_999))
         );
         new Erc4626Adapter(address(factory), address(pool), 0, GROWTH_BPS, 10_000);
     }
