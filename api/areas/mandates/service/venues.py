@@ -154,7 +154,7 @@ def unwind_call(
     """
     mandate = party_of(call, caller, command.id)
     current = current_of(call, mandate).require_known()
-    unwind = _unwind(call, mandate, current, _adapter_named(call, mandate, current.state, command))
+    unwind = _unwind(call, mandate, current, _adapter_named(call, mandate, current, command))
     return Answer(UnwindBuilt.model_validate(unwind | current.data_issue))
 
 
@@ -191,17 +191,21 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
 
 
 def _adapter_named(
-    call: Call, mandate: Mandate, state: MandateState, command: UnwindCall
+    call: Call, mandate: Mandate, current: Current, command: UnwindCall
 ) -> str | None:
-    """The exit adapter that is meant: by its address or name, by a position's id, or the only one.
+    """The exit adapter that is meant: by its address or name, by a position's id, or the only one, or
+    the only one that may hold a position.
 
-    Errors: InvalidParameterError.
+    Errors: InvalidParameterError; RpcUnreachableError when the chain cannot be asked.
     """
-    known = tuple(_exits(call, mandate))
+    known, state = tuple(_exits(call, mandate)), current.state
     if command.adapter is not None:
         adapter = _adapter_of(call, mandate, command.adapter)
         return adapter if adapter in known else None
     if command.position_id is None:
+        if len(known) > 1 and current.vault is not None:
+            readings = call.deps.chain.adapter_readings(known, current.vault)
+            known = tuple(one for one in known if readings[one].units != 0) or known
         if len(known) > 1:
             raise InvalidParameterError(
                 "adapter", f"the mandate has several exit adapters; name one of {', '.join(known)}"

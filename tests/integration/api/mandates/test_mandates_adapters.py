@@ -240,6 +240,17 @@ def test_unwind_call__of_several_adapters__wants_one_named(
     assert "several exit adapters" in answer.text
 
 
+def test_unwind_call__of_several_adapters__is_of_the_only_one_with_a_position(
+    stage: Stage, chain: ManyAdapters
+) -> None:
+    mandate_id, chain.says = stage.working(), {OTHER: HELD}
+    answer = stage.post(f"/mandates/{mandate_id}/unwind-call", stage.owner, {})
+    assert (answer["adapter"], answer["units"]) == (OTHER, str(40 * USDC))
+    chain.says = {OTHER: HELD, ADAPTER: UNREAD_ADAPTER}
+    unsure = stage.call("POST", f"/mandates/{mandate_id}/unwind-call", stage.owner)
+    assert reason(unsure) == (400, "invalid_parameter")
+
+
 def test_unwind_call__an_adapter_that_fails__is_named_as_the_reason(
     stage: Stage, chain: ManyAdapters
 ) -> None:
