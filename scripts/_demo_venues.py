@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from core.chain.abi import function
 from core.chain.reader import ChainReader
 from core.mandate.venues import erc4626, test_venue
+from scripts._offices import DEAD
 from scripts._processes import StackError
 
 FALL_PERCENT = 15
 SHARES_PER_UNIT = 10**6  # of the test pool, per base unit of USDC, at its first rate
-TRANSFER = "a9059cbb"  # transfer(address,uint256)
-NOBODY = "000000000000000000000000000000000000dead"
 
 Send = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -41,7 +41,7 @@ def _loss(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
     """The pool loses USDC, by a transaction of its own that only a local chain allows."""
     pool, call = at["test_pool"], chain.rpc.call
     lost = chain.usdc_balance(pool) * FALL_PERCENT // 100
-    data = f"0x{TRANSFER}{NOBODY:>064}{lost:064x}"
+    data = function("MockUSDC", "transfer").encode(DEAD, lost)
     call("anvil_impersonateAccount", [pool])
     call("anvil_setBalance", [pool, hex(10**18)])
     sent = call("eth_sendTransaction", [{"from": pool, "to": at["usdc"], "data": data}])
