@@ -26,8 +26,8 @@ from core.market.rules import warnings as rules
 from core.market.tables import MarketAssetState, MarketWarningStanding
 from tests.integration.core.market.conftest import NOON, market
 from tests.integration.core.market.test_shadow import Fund
-from tests.integration.impatient import impatient, slow_down
 from tests.integration.keeper.test_notes_vault import place_of
+from tests.integration.lent import lent_during
 
 BASES = tuple(f"C{n}" for n in range(12))
 
@@ -82,13 +82,9 @@ def test_the_market__is_computed_outside_of_transactions(
     shown: Any,
 ) -> None:
     now = list_and_close(database)
-    called = slow_down(monkeypatch, where, name)
-    hurried = impatient(database)
-    try:
-        run(place_of(hurried), now)
-    finally:
-        hurried.close()
-    assert called == [name]
+    lent = lent_during(monkeypatch, database, where, name)
+    run(place_of(database), now)
+    assert set(lent) == {0}
     if shown is None:
         return
     with database.read() as session:

@@ -25,7 +25,7 @@ from tests.integration.core.hall.test_builds import (
     owner,
     snapshot,
 )
-from tests.integration.impatient import impatient, slow_down
+from tests.integration.lent import lent_during
 from tests.unit.core.hall.told import Told
 from tests.world.seed import seed
 
@@ -140,13 +140,9 @@ def test_the_hall__computes_outside_of_transactions(
     """Of an agent with mandates enough, each of these takes longer than a transaction may be idle."""
     told = Told().on(0).deposit(1_000).on(1).buy(100).mark(990)
     mandate(database, agent(database, WALLET), told, owner_id=owner(database))
-    called = slow_down(monkeypatch, where, name)
-    hurried = impatient(database)
-    try:
-        assert build(hurried) == {"ledgers": 1, "agents": 1, "left": 0}
-    finally:
-        hurried.close()
-    assert called == [name]
+    lent = lent_during(monkeypatch, database, where, name)
+    assert build(database) == {"ledgers": 1, "agents": 1, "left": 0}
+    assert set(lent) == {0}
 
 
 def test_rows_that_come_while_a_round_goes_on__are_counted_by_the_next_one(
