@@ -6,6 +6,7 @@ a real chain with 20,000 vaults takes an hour to make, and the node's own speed 
 measured. The database is real, with a million judgements.
 """
 
+import gc
 import json
 import multiprocessing
 import resource
@@ -161,6 +162,7 @@ class Looked:
 
 
 def looked_at(vaults: int, marks: int = MARKS) -> Looked:
+    gc.freeze()  # as core.startup does in every process
     with a_database() as database, node() as url:
         fill(database, vaults, marks)
         leadership = Leadership(url_of(database), "keeper", "bench")

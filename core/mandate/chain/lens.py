@@ -18,6 +18,7 @@ from core.chain import results
 from core.chain.abi import WORD_BYTES, AbiDecodeError, decode_values, function
 from core.chain.errors import RpcError
 from core.chain.results import MOST_TIME, Parse
+from core.hexes import bytes_of
 from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
 from core.mandate.rules.seen import VaultSeen
 
@@ -129,7 +130,7 @@ class LensForm(Generic[ReadingT]):
 
     def encode(self, vaults: Sequence[str]) -> str:
         """Call data as 0x hex."""
-        return function("VaultLens", self.name).encode(list(vaults))
+        return function("VaultLens", self.name).encode([bytes_of(vault) for vault in vaults])
 
     def answer_of(self, asked: int) -> Parse[tuple[LensRow[ReadingT], ...] | None]:
         """The answer to a call of so many vaults: of the first ones, and of one at least.
