@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, and_, func, select, true
-from sqlalchemy.orm import Session
+from sqlalchemy import BigInteger, and_, exists, func, select, text, true
+from sqlalchemy.orm import Session, aliased
 
 from core.blocks.queries import not_orphaned
 from core.blocks.reverts import PendingRevert
 from core.blocks.tables import ChainBlock, RevertedTx, Vault
 from core.db.arrays import parts_of, table_of
 from core.hexes import hex_of
-from core.mandate.rules.lifecycle import NOTED
-from core.mandate.tables import Mandate, MandateEvent, MandateHead
+from core.mandate.rules.lifecycle import NOTED, Status
+from core.mandate.tables import CONFIRMED_REFUSALS, Mandate, MandateEvent, MandateHead
+from core.money import UsdcE6
 
 LEDGERS_A_QUERY = 5_000
 
@@ -123,3 +124,40 @@ def last_rows_before(
         query = select(wanted.c.mandate_id, last.c.seq, last.c.row_hash).join(last, true())
         for mandate_id, seq, row_hash in session.execute(query):
             yield LastRow(public_ids[mandate_id], seq, row_hash)
+
+
+# All mandates together
+
+
+@dataclass(frozen=True, slots=True)
+class VaultTotals:
+    """Of the mandates that have a vault on the chain; `held_usdc_e6`: their cash by the record."""
+
+    at_work: int
+    held_usdc_e6: UsdcE6
+    refused_attempts: int
+
+
+def vault_totals(session: Session, chain_id: int) -> VaultTotals:
+    """Reads the heads of all ledgers: for answers that are kept for a while."""
+    of_vaults = and_(
+        Vault.chain_id == chain_id, not_orphaned(Vault.chain_id, Vault.created_block_hash)
+    )
+    heads = (
+        select(
+            func.count().filter(MandateHead.status == Status.WORKING),
+            func.coalesce(func.sum(MandateHead.cash_usdc_e6), 0),
+        )
+        .join(Vault, Vault.mandate_id == MandateHead.mandate_id)
+        .where(of_vaults)
+    )
+    reversal = aliased(MandateEvent)
+    refused = (
+        select(func.count())
+        .select_from(MandateEvent)
+        .join(Vault, Vault.mandate_id == MandateEvent.mandate_id)
+        .where(of_vaults, text(f"({CONFIRMED_REFUSALS})"), MandateEvent.reverses_id.is_(None))
+        .where(~exists().where(reversal.reverses_id == MandateEvent.id))
+    )
+    at_work, held = session.execute(heads).one()
+    return VaultTotals(at_work, UsdcE6(int(held)), session.scalar(refused) or 0)

@@ -132,6 +132,7 @@ def test_first_page__is_small_and_interactive_soon(open_page: Open, place: Place
     found.go()
     found.page.get_by_role("button", name=found.wallet.name).wait_for()
     interactive_s = found.page.evaluate("window.__there") / 1000
+    found.page.get_by_text("Held by vaults").locator("..").get_by_text("USDC").wait_for()
     print(
         json.dumps(
             {"first_page_bytes": sum(received), "budget_bytes": MOST_BYTES, "interactive_s": interactive_s,

@@ -1,6 +1,6 @@
 """The operations of the area discovery: what this service offers, and whether it is up."""
 
-from api.areas.discovery.service import document, health
+from api.areas.discovery.service import document, health, overview
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
 from api.kernel.operation import Area, CachePolicy, CallBounds, Read
 
@@ -24,6 +24,14 @@ AREA = Area(
             "instructions.",
             handler=document.service,
             cache=CachePolicy(300, keeps=True),
+        ),
+        Read(
+            key="discovery.overview",
+            path="/overview",
+            auth=ANYBODY,
+            summary="Read how many mandates are at work, what their vaults hold and what was refused.",
+            handler=overview.overview,
+            cache=CachePolicy(60, keeps=True),
         ),
         Read(
             key="discovery.live",

@@ -81,6 +81,18 @@ class Live(AnswerBody):
     status: Literal["ok"]
 
 
+class Overview(AnswerBody):
+    """Of the mandates that have a vault on the chain; those on paper and simulated ones do not count."""
+
+    mandates_at_work: int
+    usdc_held: str = Field(description="cash of all vaults, by the record")
+    refused_attempts: int = Field(description="of agents, by the vaults or by the service")
+    sample_mandate_id: str | None = Field(
+        description="a mandate that anybody may look at; null: there is none"
+    )
+    as_of: str = Field(description="UTC")
+
+
 class Endpoint(AnswerBody):
     method: str
     path: str

@@ -1,7 +1,9 @@
 // Choosing a wallet, signing in, signing out.
 
-import { shortHash } from "./format.js";
+import { get } from "./api.js";
+import { integer, shortHash } from "./format.js";
 import { Refused } from "./refusal.js";
+import { useResource } from "./resource.js";
 import { link } from "./router.js";
 import {
   connect,
@@ -13,7 +15,7 @@ import {
   walletState,
   wallets,
 } from "./session.js";
-import { html, Notice, Title, useEffect, useRef, useState } from "./ui.js";
+import { Amount, Figure, html, Notice, Title, useEffect, useRef, useState } from "./ui.js";
 import { useWork } from "./work.js";
 
 /** @typedef {import("./wallet-discovery.js").FoundWallet} FoundWallet */
@@ -35,6 +37,7 @@ export function SignIn() {
     <${Title}>Let an agent handle money without a key<//>
     <p>You sign a mandate: a USDC budget, caps per action and per day, a stop line and an end date. A vault contract
     enforces it. The agent acts inside it with its own key and can never withdraw; you can stop it at any time.</p>
+    <${Overview} />
     <p class="quiet"><a href=${link("agents")}>See the agents</a> and their records, <a href=${link("rules")}>what a mandate
     enforces</a>, or <a href=${link("board")}>the market</a>, without signing in.</p>
     <h2>Sign in with your wallet</h2>
@@ -50,6 +53,17 @@ export function SignIn() {
     }
     <${Refused} error=${error} />
   </div></div>`;
+}
+
+/** Three numbers of this service, in places that are there before they are known. */
+function Overview() {
+  const { data } = useResource((stop) => get("/overview", undefined, stop), []);
+  const known = (/** @type {unknown} */ shown) =>
+    data === null ? html`<span class="quiet">unknown</span>` : shown;
+  return html`<div class="figures">
+    <${Figure} label="Mandates at work" small>${known(integer(data?.mandates_at_work))}<//>
+    <${Figure} label="Held by vaults" small>${known(html`<${Amount} value=${data?.usdc_held} />`)}<//>
+    <${Figure} label="Refused attempts" small>${known(integer(data?.refused_attempts))}<//></div>`;
 }
 
 /** Where something is to be signed, and the session outlived the wallet's connection. */
