@@ -47,6 +47,22 @@ def test_draft__changed_in_the_form__keeps_agent_and_what_the_form_does_not_show
     agent.close()
 
 
+def test_form__says_what_the_wallet_has_and_lacks_before_any_signature(opened: Opened) -> None:
+    opened.go("new")
+    opened.wallet.asked.clear()
+    expect(
+        opened.page.get_by_text(re.compile("Your wallet has .* USDC and .* ETH"))
+    ).to_be_visible()
+    lacking = opened.page.get_by_text("Your wallet has too little USDC")
+    expect(lacking).to_have_count(0)
+    opened.page.get_by_label("Budget").fill("900000000000")
+    expect(lacking).to_be_visible()
+    opened.page.get_by_text("More: approval threshold").click()
+    opened.page.get_by_label("Paper: no vault and no money, to try the rules").check()
+    expect(lacking).to_have_count(0)
+    assert not {"personal_sign", "eth_signTypedData_v4"} & set(opened.wallet.asked)
+
+
 def test_draft__saved__does_not_come_again_by_going_back(opened: Opened, owner: Client) -> None:
     draft = drafted(owner, open_board=True)
     opened.go(f"new/{draft}")

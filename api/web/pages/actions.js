@@ -9,6 +9,7 @@ import { NeedsWallet } from "../app/sign_in.js";
 import { begin, changed } from "../app/transaction_card.js";
 import { Amount, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
+import { WalletMoney } from "../app/wallet_money.js";
 import { useWork } from "../app/work.js";
 
 /**
@@ -37,6 +38,7 @@ export function Actions({ data, reload }) {
     <p>${lock.message}${lock.until && !lock.message.includes(clock(lock.until)) ? html` <span class="quiet">until ${clock(lock.until)}</span>` : null}</p>
     ${data.settle_note ? html`<p class="quiet">${data.settle_note}</p>` : null}
     ${isVault ? html`<${NeedsWallet} />` : null}
+    ${mandate.status === "signed" && !isVault && mandate.market_mode === "testnet" ? html`<${WalletMoney} needed=${units(mandate.budget_usdc)} />` : null}
     <div class="row acts">
       ${mandate.status === "signed" && mandate.market_mode === "testnet" && !isVault ? html`<${Create} mandate=${mandate} run=${run} isBusy=${isBusy} />` : null}
       ${isVault ? html`<${OfVault} data=${data} run=${run} isBusy=${isBusy} onOpen=${setOpened} />` : null}
@@ -221,7 +223,8 @@ function AddMoney({ mandate, run, isBusy, onClose }) {
   };
   return html`<form class="row" onSubmit=${submit}><div class="field narrow"><label for="add">Amount</label>
     <div class="with-unit"><input id="add" inputmode="decimal" required pattern="[0-9]+([.][0-9]{1,6})?" value=${amount} onInput=${(/** @type {InputOf} */ event) => setAmount(event.currentTarget.value)} /><span>USDC</span></div></div>
-    <button class="primary" disabled=${isBusy}>Build the transaction</button><button type="button" class="plain" onClick=${onClose}>Close</button></form>`;
+    <button class="primary" disabled=${isBusy}>Build the transaction</button><button type="button" class="plain" onClick=${onClose}>Close</button></form>
+    <${WalletMoney} needed=${units(amount)} />`;
 }
 
 const STEPS = /** @type {const} */ ({

@@ -6,6 +6,7 @@ import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place } from "../app/router.js";
 import { html, Notice, PageHead, useState } from "../app/ui.js";
+import { WalletMoney } from "../app/wallet_money.js";
 import { useWork } from "../app/work.js";
 import { Worked } from "./worked.js";
 
@@ -153,6 +154,7 @@ function Form({ id, draft, agents, listing, agentId }) {
       ${isOthers ? html`<${Notice} title=${`Agent ${wanted} belongs to another owner`}><p>You name agents of your own. A draft on the open board can be accepted by any agent, this one too: tell its owner.</p><//>` : null}
       <${Agent} agents=${agents} ...${field} />
       <${Text} name="budget_usdc" label="Budget" hint="What the vault holds. The agent can lose no more than that." unit="USDC" ...${field} />
+      ${values.market_mode === "testnet" ? html`<${WalletMoney} needed=${units(values.budget_usdc)} />` : null}
       <${Text} name="per_tx_cap_usdc" label="Cap per action" hint="At most this in one action. Empty: the whole budget." unit="USDC" ...${field} />
       <${Text} name="daily_cap_usdc" label="Cap per 24 hours" hint="At most this in any 24 hours, whatever comes back. Empty: the whole budget." unit="USDC" ...${field} />
       <${Text} name="stop_percent" label="Stop line" hint="Stop when this much of the budget is lost." unit="%" ...${field} />
