@@ -280,13 +280,13 @@ class LogProof:
         """Replace our logs by the story's, and write the ledger again from the first that differs."""
         chain, now = self._chain, self._clock()
         removed, late = set(stories.ours) - set(best), set(best) - set(stories.ours)
-        first = min((one.block_number, one.log_index) for one in removed | late)
+        first = min(one.place for one in removed | late)
         with chain.database.write() as session:
             chain.fence(session)
             log_heads.remove_logs(session, chain.chain_id, removed)
             repository.add_logs(session, chain.chain_id, list(late))
             since = log_heads.logs_since(session, chain.chain_id, vault.address, first[0] - 1)
-            again = [one for one in since if (one.block_number, one.log_index) >= first]
+            again = [one for one in since if one.place >= first]
             keys = [f"log:{one.tx_hash}:{one.log_index}" for one in (*removed, *again)]
             self._release(session, vault, keys, now)
             if vault.mandate_id is not None:
@@ -419,7 +419,7 @@ def write_late(
     times = repository.canonical_times(session, chain.chain_id, {one.block_hash for one in logs})
     logs = [one for one in logs if one.block_hash in times]
     history = [] if vault is None else agent_history(session, chain.chain_id, vault.address)
-    in_order = sorted(logs, key=lambda one: (one.block_number, one.log_index))
+    in_order = sorted(logs, key=attrgetter("place"))
     for number, some in groupby(in_order, key=attrgetter("block_number")):
         of_block = tuple(some)
         watch = WatchList(

@@ -239,6 +239,26 @@ def test_a_use_that_the_only_node_made_up_at_the_tip__is_taken_out_again(
     assert says(stage, agent, quote) == ("paid", True)
 
 
+def test_an_only_address_that_once_has_no_logs__takes_out_no_use(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """Several machines stand behind it, and one of them lacks the logs: a paid buy became
+    `nothing_paid` for good.
+    """
+    turns = iter([True])
+
+    def once(call: dict[str, Any], result: Any) -> Any:
+        return [] if call["method"] == "eth_getLogs" and next(turns, False) else result
+
+    follow_by(stage, LyingWire(once))
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", False)
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
+
+
 def test_a_reorg_below_the_safe_block__takes_back_what_was_final(
     stage: SponsoredStage, agent: dict[str, str]
 ) -> None:
