@@ -9,7 +9,7 @@ Laws
   replaces what the record says of these blocks, in the transaction that moves the mark.
 - A node counts that has our block at the end of the range: one that lacks it has not all of the logs.
   One that does not answer says nothing. An only one may be several machines, some without the logs.
-- A rollback of blocks takes the marks back too: what is at or below a mark is no single node's word.
+- A rollback of blocks takes the marks back too: neither logs below a mark nor its time is one node's word.
 - Other work beside the tip waits meanwhile: nodes have NODES_WITHIN_S each time, and a turn that has
   taken TURN_S begins no other range.
 """
@@ -42,12 +42,13 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedLogs:
-    """Of the blocks above < number <= last.number, in the order of the chain. `times`: unix seconds of
-    the blocks that they stand in, by hash.
+    """Of the blocks above < number <= last.number, in the order of the chain. `at`: unix second of the
+    last. `times`: of the blocks that they stand in, by hash.
     """
 
     above: int
     last: Cursor
+    at: int
     logs: tuple[RawLog, ...] = ()
     times: Mapping[str, int] = field(default_factory=dict)
 
@@ -87,6 +88,7 @@ class ConfirmedRanges:
                 last = found.last
                 if repository.canonical_hash(session, chain_id, last.number) != last.hash:
                     break  # a reorg since it was read
+                repository.agree_time(session, chain_id, last, found.at)
                 write(session, found)
                 now = self._clock()
                 repository.save_mark(session, self._mark, chain_id, last, chain.epoch, now)
@@ -106,26 +108,27 @@ class ConfirmedRanges:
         """The next range; None: it is not confirmed now."""
         chain = self._chain
         with chain.database.read() as session:
-            if repository.canonical_hash(session, chain.chain_id, up_to.number) != up_to.hash:
+            ours = repository.kept_header(session, chain.chain_id, up_to.number)
+            if ours is None or ours.hash != up_to.hash:
                 return None  # a reorg since the position was read
             filters = wanted(session, at)
             if not filters:
-                return ConfirmedLogs(at.number, up_to)
+                return ConfirmedLogs(at.number, up_to, ours.timestamp)
             number = min(up_to.number, at.number + self._size.blocks)
             last_hash = repository.canonical_hash(session, chain.chain_id, number)
         assert last_hash is not None, "a block below one that is canonical"
         names = chain.reader.rpc.names
         asked = (at.number + 1, number, filters, NODES_WITHIN_S, names)
         said = [
-            (name, tuple(sorted(set(logs), key=attrgetter("place"))))
+            (name, (header.timestamp, tuple(sorted(set(logs), key=attrgetter("place")))))
             for _ in range(2 if len(names) == 1 else 1)
             for name, (logs, header) in chain.reader.logs_of_each(*asked).items()
             if header.hash == last_hash
         ]
-        answers = Counter(logs for _, logs in said).most_common()
-        logs, votes = answers[0] if answers else ((), 0)
+        answers = Counter(one for _, one in said).most_common()
+        (last_at, logs), votes = answers[0] if answers else ((0, ()), 0)
         is_agreed = votes > 1 and 2 * votes > len(said)
-        apart = {name for name, one in said if one != logs or not is_agreed}
+        apart = {name for name, one in said if one != (last_at, logs) or not is_agreed}
         if len(answers) > 1 and (new := apart - self._told.keys()):
             self._told.update(dict.fromkeys(new))
             span = {"above": at.number, "up_to": number}
@@ -139,4 +142,4 @@ class ConfirmedRanges:
             times = repository.canonical_times(session, chain.chain_id, hashes)
         if times.keys() != hashes:
             return None
-        return ConfirmedLogs(at.number, Cursor(number, last_hash), logs, times)
+        return ConfirmedLogs(at.number, Cursor(number, last_hash), last_at, logs, times)

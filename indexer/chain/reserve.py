@@ -54,7 +54,7 @@ class Crediting:
         self._clock = clock
         self._ranges = ConfirmedRanges(chain, RESERVE_CONFIRMED, clock)
         self._after: bytes | None = None
-        self._looked_for = 0  # height of the reading that was last found wrong
+        self._wrong_at = 0  # height of the reading that was last found wrong
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's that say nothing of a row."""
@@ -113,10 +113,9 @@ class Crediting:
         chain, reading = self._chain, queries.reading(session)
         if reading is None or reading.chain_id != chain.chain_id:
             return None
-        looked_for = self._looked_for
-        if reading.number in (reading.right_number, looked_for) or at.number < looked_for:
+        if reading.number in (reading.right_number, self._wrong_at) or at.number < self._wrong_at:
             return None
-        self._looked_for = reading.number
+        self._wrong_at = reading.number
         first = repository.oldest_block(session, chain.chain_id)
         number = max(first.number, reading.right_number or 0)
         found = repository.canonical_hash(session, chain.chain_id, number)
