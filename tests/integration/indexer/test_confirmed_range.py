@@ -10,13 +10,12 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from api.areas.reserve.jobs import run
-from core.blocks.queries import RESERVE_CONFIRMED
-from indexer.chain import reserve
-from indexer.chain.confirmed_range import ConfirmedLogs, ConfirmedRanges
-from indexer.chain.range_size import RangeSize
+from core.blocks.queries import RESERVE_CONFIRMED, Cursor, canonical_hash
+from core.chain.blocks import RawLog
+from indexer.chain.confirmed_range import ConfirmedRanges
 from indexer.chain.reserve import Crediting
 from indexer.metrics import PREFIX
-from tests.integration.chain_fixtures import USDC
+from tests.integration.chain_fixtures import CHAIN_ID, USDC
 from tests.integration.indexer.clocked import Clocked, View, true
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.integration.indexer.test_reserve import (
@@ -53,7 +52,7 @@ def lags(call: dict[str, Any], result: Any) -> Any:
 
 def changing(name: str, value: str) -> View:
     """The last log is of another block, place or transaction."""
-    return of_logs(lambda logs: [*logs[:-1], {**logs[-1], name: value}])
+    return of_logs(lambda logs: [*logs[:-1], *({**log, name: value} for log in logs[-1:])])
 
 
 def in_capitals(logs: list[Log]) -> list[Log]:
@@ -121,15 +120,15 @@ def test_what_nodes_are_reported_to_answer(
     ranges = ConfirmedRanges(following.chain, RESERVE_CONFIRMED, now_utc)
     with following.database.read() as session:
         at = ranges.at(session)
-    found = list[ConfirmedLogs]()
-    wanted, write = [{"address": token.address}], lambda _, some: found.append(some)
+    logs, to = list[RawLog](), clocked.tip.cursor
+    wanted = [{"address": token.address}]
+    true_logs, _ = following.deployed.reader.range_logs(at.number + 1, to.number, wanted)
     with capture_logs() as said:
-        for _ in range(4):
-            ranges.confirm(at, clocked.tip.cursor, math.inf, lambda *_: wanted, write)
-    true_logs = following.deployed.reader.range_logs(
-        at.number + 1, clocked.tip.cursor.number, wanted
-    )
-    assert [one.logs for one in found[:1]] == [tuple(true_logs[0])] * is_confirmed
+        for _ in range(8):
+            at = ranges.confirm(
+                at, to, math.inf, lambda *_: wanted, lambda _, some: logs.extend(some.logs)
+            )
+    assert (logs, at == to) == (true_logs if is_confirmed else [], is_confirmed)
     assert sorted(name for one in said for name in one["nodes"]) == [f"{one}:80" for one in apart]
 
 
@@ -139,9 +138,17 @@ def test_record_and_contract_stay_apart__later_conversions_are_credited_all_the_
     """What was confirmed since they were the same was asked for again each minute, from the first
     block on: with so many blocks that a minute was too short, nothing was credited any more.
     """
-    monkeypatch.setattr(reserve, "TURN_S", 0.001)  # a range a turn
-    monkeypatch.setattr(RangeSize, "FIRST", 8)
-    monkeypatch.setattr(RangeSize, "MOST", 8)
+    confirm = ConfirmedRanges.confirm
+
+    def some(ranges: ConfirmedRanges, at: Cursor, up_to: Cursor, *rest: Any) -> Cursor:
+        """So many blocks as a turn has time for."""
+        number = min(up_to.number, at.number + 8)
+        with following.database.read() as session:
+            found = canonical_hash(session, CHAIN_ID, number)
+        assert found is not None
+        return confirm(ranges, at, Cursor(number, found), *rest)
+
+    monkeypatch.setattr(ConfirmedRanges, "confirm", some)
     ref = reference(following.database, account(following.database))
     token.buy(AGENT, 102 * USDC)
     following.catch_up()
@@ -149,7 +156,10 @@ def test_record_and_contract_stay_apart__later_conversions_are_credited_all_the_
     following.deployed.anvil.mine(20)
     token.convert(AGENT, ONE, ref)
     crediting = Crediting(following.chain, now_utc)
-    apart = text("update reserve_reading set number = number + 1, is_reconciled = false")
+    apart = text(
+        "update reserve_reading set number = tip.number, is_reconciled = false"
+        " from chain_cursor tip where tip.name = 'tip'"
+    )
     for _ in range(20):
         following.deployed.anvil.mine()
         following.catch_up()
