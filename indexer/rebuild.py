@@ -110,7 +110,7 @@ def prove_all(chain: ChainContext, *, is_repairing: bool) -> frozenset[str]:
             # the indexer reads the token's events again, and adds what is missing
             drop_cursors(session, [RESERVE_FOLLOWED, RESERVE_CONFIRMED])
             audit.resolve_rebuilt(session, chain.chain_id, now_utc())
-    return proof.doubted
+    return frozenset(proof.doubted)
 
 
 @contextmanager

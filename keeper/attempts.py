@@ -138,11 +138,14 @@ def broadcast(
 
 
 def safe_block(rpc: Nodes, quotes: Quotes) -> int:
-    """The lowest block that a node calls safe, since an early one could be orphaned."""
+    """The lowest block that a node calls safe, of those that get on, since an early one could be
+    orphaned.
+    """
     asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
-    told = of_each(rpc, asked, parse=[results.header]).values()
+    heights = quotes.rising_heights()
+    told = of_each(rpc, asked, heights, [results.header]).values()
     named = [said[0].number for said in told if isinstance(said[0], BlockHeader)]
-    lowest = min(quotes.heights().values())
+    lowest = min(heights.values())
     return max(min(named, default=lowest - OVER_BLOCKS), lowest - DEEP_BLOCKS)
 
 

@@ -197,6 +197,11 @@ class Quotes:
     def heights(self) -> dict[str, int]:
         return {name: head.number for name, head in self.heads.items()}
 
+    def rising_heights(self) -> dict[str, int]:
+        """Of nodes whose heads rise; of all where none's does."""
+        heights = self.heights()
+        return {name: at for name, at in heights.items() if name in self._rising} or heights
+
     def reach(self) -> dict[str, float]:
         """Up to which block each node has, or is about to have, what there is."""
         return {name: inf if name in self._rising else at for name, at in self.heights().items()}

@@ -206,8 +206,7 @@ class Keeper:
         settings, rpc = self._settings, self._reader.rpc
         rpc.keep_to(settings.chain_id)
         if self._signers:
-            client = str(rpc.call("web3_clientVersion"))
-            require_all_allowed(self._signers, settings, client)
+            require_all_allowed(self._signers, settings, self._reader.client_version())
         own = {role: one for role, one in self._signers.items() if role not in OF_REQUESTS}
         desk = self._desk(rpc, self._database, own, self._fence)
         tick = Tick(

@@ -219,12 +219,9 @@ def judgements(
     return [
         r
         for r in state.vaults
-        if _is_judged(r) and (r.vault in acted or _is_news(r, state.head, now))
+        if r.status in (VaultStatus.WORKING, None) and r.floor_usdc_e6 is not None
+        if r.vault in acted or _is_news(r, state.head, now)
     ]
-
-
-def _is_judged(reading: VaultReading) -> bool:
-    return reading.status in (VaultStatus.WORKING, None) and reading.floor_usdc_e6 is not None
 
 
 def _is_news(reading: VaultReading, head: BlockHeader, now: UnixSeconds) -> bool:

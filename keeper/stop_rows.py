@@ -6,7 +6,6 @@ Laws
 - What Postgres does not take now is written when it does, as far as this process remembers.
 - One live intent a vault: another attempt of it, at whatever nonce and by whatever key, is one of
   that intent's.
-- A stop is over once its block is safe.
 """
 
 import threading

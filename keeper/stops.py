@@ -19,7 +19,7 @@ Laws
   such blocks within ALONE_S. What a node shows as mined well, and none as failed, is not
   outstanding: who withholds receipts holds up nobody.
 - Where no node lets any of the first STOPS_A_TURN pass, the rest of that lens's word waits AGAIN_S.
-- A stop is over once its block is safe, and is not sent again: no vault works again.
+- A stop is over once its block is safe: one node's word does not send it again, where there are two.
 """
 
 import time
@@ -73,6 +73,7 @@ FINAL = frozenset(
 TRIES, TRIES_S = 8, 0.5  # of a stop that no node lets pass, in a turn
 MOST_ALONE, ALONE_S = 10, 3_600.0
 REVERTED_REST_S, AGREED_REST_S = 60.0, 5.0  # of one node's word, and of several nodes'
+OVER_REST_S = 600.0  # of one node's word, that a vault works again
 MOST_LOOKED_AT = 1_000  # nonces below a stop
 SENT_S = 0.2  # a slow node takes bytes beside what comes next
 AGAIN_S = 1.0  # between two looks at the same stop, or at a lens that no trial bears out
@@ -170,11 +171,7 @@ class Stops:
                 stop.is_doubted |= stop.receipt is not None
             elif one.vault in found:
                 found[one.vault].callers.append(one.node)
-            elif (
-                one.vault not in self._rows.over
-                and (one.vault, one.node) not in self._rests
-                and self._unheard.get(one.node, now) <= now
-            ):
+            elif (one.vault, one.node) not in self._rests and self._unheard.get(one.node, 0) <= now:
                 found[one.vault] = _VaultWords(one)
         return sorted(found.values(), key=lambda one: self._refusals.get(one.vault, 0))
 
@@ -197,6 +194,10 @@ class Stops:
             log.info("stop waits", vault=claim.vault, why="refused", refused=claim.refused)
             return None
         self._refusals.pop(claim.vault, None)
+        if claim.vault in self._rows.over and len(claim.passed) < min(2, len(self._rpc.names)):
+            until = self._clock() + OVER_REST_S
+            self._rests |= dict.fromkeys(((claim.vault, one) for one in claim.callers), until)
+            return None
         words, others = claim.words, claim.refused.keys() - claim.words
         if len(words) == 1 and others and self._is_spent(words):
             why = "one node's word led to too many reverts, and no other node lets it pass"

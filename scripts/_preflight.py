@@ -77,7 +77,7 @@ class Preflight:
 
     def client(self) -> str:
         """Errors: RpcError."""
-        return str(self.all_nodes.rpc.call("web3_clientVersion"))
+        return self.all_nodes.client_version()
 
     def close(self) -> None:
         for reader in (*self.nodes.values(), self.all_nodes):

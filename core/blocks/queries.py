@@ -375,6 +375,13 @@ def canonical_times(session: Session, chain_id: int, block_hashes: Iterable[str]
     }
 
 
+def agree_time(session: WriteSession, chain_id: int, block: Cursor, at: int) -> None:
+    """Let a block of ours be of this unix second, as nodes agree: at the tip it is one node's word."""
+    row = ChainBlock
+    is_other = (row.chain_id == chain_id, row.hash == bytes_of(block.hash), row.ts != at)
+    session.execute(update(row).where(*is_other).values(ts=at))
+
+
 def oldest_block(session: Session, chain_id: int) -> Cursor:
     """Our lowest canonical block. Errors: NoResultFound when the loop never started."""
     query = select(ChainBlock.number, ChainBlock.hash).where(

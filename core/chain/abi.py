@@ -95,12 +95,8 @@ class _AddressEncoder(encoding.AddressEncoder):
         super().validate_value(_written("address", read_address, value))
 
 
-def _checksummed(value: Any) -> Any:
-    return checksum_address(hex_of(value))
-
-
 class _AddressDecoder(decoding.AddressDecoder):
-    decoder_fn = staticmethod(_checksummed)
+    decoder_fn: Any = staticmethod(lambda value: checksum_address(hex_of(value)))
 
 
 class _BytesEncoder(encoding.BytesEncoder):

@@ -39,6 +39,10 @@ class RawLog:
     tx_index: int
     log_index: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.block_number, self.log_index
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionReceipt:

@@ -119,6 +119,13 @@ class ChainReader:
     def chain_id(self) -> int:
         return int(self.rpc.call("eth_chainId", parse=results.number))
 
+    def client_version(self) -> str:
+        """What its software calls itself; empty where no node says, as many providers do not."""
+        try:
+            return str(self.rpc.call("web3_clientVersion"))
+        except RpcRefusedError:
+            return ""
+
     def block_number(self) -> int:
         """The newest height."""
         return int(self.rpc.call("eth_blockNumber", parse=results.number))

@@ -1,31 +1,33 @@
 """Logs that money hangs on, confirmed by ranges of blocks before anything of them is final.
 
-    mark ... [a range: each node is asked for its logs] ... safe
-                 |-> two say the same, and fewer say anything else; or the only one --> written, and the mark moves
+    mark ... [a range: each node is asked for its logs, an only one twice] ... safe
+                 |-> two say the same, and fewer say anything else --> written, and the mark moves
                  '-> else: the mark stays, and the next round asks for half as many blocks
 
 Laws
 - What stands in a log's body is one node's word at the tip: no bloom covers it. What nodes agree about
   replaces what the record says of these blocks, in the transaction that moves the mark.
 - A node counts that has our block at the end of the range: one that lacks it has not all of the logs.
-  One that does not answer says nothing, and the only one that is set is enough.
-- A rollback of blocks takes the marks back too: what is at or below a mark is no single node's word.
-- The loop of the tip waits meanwhile: nodes have NODES_WITHIN_S each, and a turn that has taken TURN_S
-  begins no other range.
+  One that does not answer says nothing. An only one may be several machines, some without the logs.
+- A rollback of blocks takes the marks back too: neither logs below a mark nor its time is one node's word.
+- Other work beside the tip waits meanwhile: nodes have NODES_WITHIN_S each time, and a turn that has
+  taken TURN_S begins no other range.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import structlog
+from cachetools import TTLCache
 from sqlalchemy.orm import Session
 
 from core.blocks import queries as repository
-from core.blocks.queries import RESERVE_CONFIRMED, SPONSORED_CONFIRMED, Cursor
+from core.blocks.queries import Cursor
 from core.chain.blocks import RawLog
 from core.db.engine import WriteSession
 from indexer.chain.context import ChainContext
@@ -33,18 +35,20 @@ from indexer.chain.range_size import RangeSize
 
 NODES_WITHIN_S = 2.0
 TURN_S = 2.0
+TOLD_S = 600.0  # so long a node that says something else is not told again
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedLogs:
-    """Of the blocks above < number <= last.number, in the order of the chain. `times`: unix seconds of
-    the blocks that they stand in, by hash.
+    """Of the blocks above < number <= last.number, in the order of the chain. `at`: unix second of the
+    last. `times`: of the blocks that they stand in, by hash.
     """
 
     above: int
     last: Cursor
+    at: int
     logs: tuple[RawLog, ...] = ()
     times: Mapping[str, int] = field(default_factory=dict)
 
@@ -60,6 +64,7 @@ class ConfirmedRanges:
     def __init__(self, chain: ChainContext, mark: str, clock: Callable[[], datetime]) -> None:
         self._chain, self._mark, self._clock = chain, mark, clock
         self._size = RangeSize()
+        self._told: MutableMapping[str, None] = TTLCache(64, TOLD_S)
 
     def at(self, session: Session) -> Cursor:
         """Up to where; at first our oldest block."""
@@ -83,42 +88,52 @@ class ConfirmedRanges:
                 last = found.last
                 if repository.canonical_hash(session, chain_id, last.number) != last.hash:
                     break  # a reorg since it was read
+                repository.agree_time(session, chain_id, last, found.at)
                 write(session, found)
                 now = self._clock()
                 repository.save_mark(session, self._mark, chain_id, last, chain.epoch, now)
             at = last
-        with chain.database.read() as session:
-            times = repository.canonical_times(session, chain_id, (at.hash, up_to.hash))
-        if at.hash in times and up_to.hash in times:
-            behind_s = times[up_to.hash] - times[at.hash]
-            chain.metrics.confirmed_behind.labels(self._mark).set(behind_s)
         return at
+
+    def tell_behind(self, at: Cursor, safe: Cursor) -> None:
+        """How far the mark is behind, by the blocks' times."""
+        chain = self._chain
+        with chain.database.read() as session:
+            times = repository.canonical_times(session, chain.chain_id, (at.hash, safe.hash))
+        if at.hash in times and safe.hash in times:
+            behind_s = times[safe.hash] - times[at.hash]
+            chain.metrics.confirmed_behind.labels(self._mark).set(behind_s)
 
     def _read(self, at: Cursor, up_to: Cursor, wanted: Wanted) -> ConfirmedLogs | None:
         """The next range; None: it is not confirmed now."""
         chain = self._chain
         with chain.database.read() as session:
-            if repository.canonical_hash(session, chain.chain_id, up_to.number) != up_to.hash:
+            ours = repository.kept_header(session, chain.chain_id, up_to.number)
+            if ours is None or ours.hash != up_to.hash:
                 return None  # a reorg since the position was read
             filters = wanted(session, at)
             if not filters:
-                return ConfirmedLogs(at.number, up_to)
+                return ConfirmedLogs(at.number, up_to, ours.timestamp)
             number = min(up_to.number, at.number + self._size.blocks)
             last_hash = repository.canonical_hash(session, chain.chain_id, number)
         assert last_hash is not None, "a block below one that is canonical"
         names = chain.reader.rpc.names
-        told = chain.reader.logs_of_each(at.number + 1, number, filters, NODES_WITHIN_S, names)
-        said = {
-            name: tuple(sorted(logs, key=lambda one: (one.block_number, one.log_index)))
-            for name, (logs, header) in told.items()
+        asked = (at.number + 1, number, filters, NODES_WITHIN_S, names)
+        said = [
+            (name, (header.timestamp, tuple(sorted(set(logs), key=attrgetter("place")))))
+            for _ in range(2 if len(names) == 1 else 1)
+            for name, (logs, header) in chain.reader.logs_of_each(*asked).items()
             if header.hash == last_hash
-        }
-        answers = Counter(said.values()).most_common()
-        logs, votes = answers[0] if answers else ((), 0)
-        if len(answers) > 1:
+        ]
+        answers = Counter(one for _, one in said).most_common()
+        (last_at, logs), votes = answers[0] if answers else ((0, ()), 0)
+        is_agreed = votes > 1 and 2 * votes > len(said)
+        apart = {name for name, one in said if one != (last_at, logs) or not is_agreed}
+        if len(answers) > 1 and (new := apart - self._told.keys()):
+            self._told.update(dict.fromkeys(new))
             span = {"above": at.number, "up_to": number}
-            log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(said), **span)
-        if votes < min(2, len(names)) or 2 * votes <= len(said):
+            log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(new), **span)
+        if not is_agreed or len({one.place for one in logs}) < len(logs):
             self._size.failed(number - at.number)
             return None
         self._size.took(number - at.number, len(logs))
@@ -127,14 +142,4 @@ class ConfirmedRanges:
             times = repository.canonical_times(session, chain.chain_id, hashes)
         if times.keys() != hashes:
             return None
-        return ConfirmedLogs(at.number, Cursor(number, last_hash), logs, times)
-
-
-def unwind_confirmed(
-    session: WriteSession, chain: ChainContext, ancestor: Cursor, now: datetime
-) -> None:
-    """How far logs are confirmed goes back with the record."""
-    for mark in (RESERVE_CONFIRMED, SPONSORED_CONFIRMED):
-        at = repository.cursor(session, mark)
-        if at is not None and at.number > ancestor.number:
-            repository.move_cursor(session, mark, at, ancestor, chain.epoch, now)
+        return ConfirmedLogs(at.number, Cursor(number, last_hash), last_at, logs, times)

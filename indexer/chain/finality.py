@@ -1,7 +1,7 @@
 """How far the chain calls itself safe and final, as marks that only rise.
 
 Laws
-- A height is called so once two nodes have the same block there, each up to what it calls so itself
+- A height is called so once two nodes have the same block and time there, each up to what it calls so itself
   or to DEEP blocks below its head, and one of them calls it so. Where one node answers, `safe` is
   its word, and `finalized` is what it said in two looks.
 - Nothing is called final that is not below our own position: a node that says so of its head has no
@@ -116,6 +116,7 @@ class Finality:
             chain.fence(session)
             if repository.canonical_hash(session, chain.chain_id, at.number) != at.hash:
                 return  # Before our first block, or a reorg is under way.
+            repository.agree_time(session, chain.chain_id, at, header.timestamp)
             repository.save_mark(session, tag, chain.chain_id, at, chain.epoch, now)
             if tag == FINALIZED:
                 mandate_ledger.forget_final(session, at.number)
@@ -138,15 +139,17 @@ def _height(said: Sequence[tuple[BlockHeader | None, BlockHeader | None]]) -> in
 
 
 def _of_two(tag: str, blocks: Sequence[BlockHeader | None]) -> BlockHeader | None:
-    """The block that two nodes have; None: only one has any. Errors: FinalityDisputedError."""
-    found = {block.hash: block for block in blocks if block is not None}
-    counts = Counter(block.hash for block in blocks if block is not None).most_common(1)
+    """The block that two nodes have, of one time; None: only one has any. Errors:
+    FinalityDisputedError.
+    """
+    found = {(block.hash, block.timestamp): block for block in blocks if block is not None}
+    counts = Counter((one.hash, one.timestamp) for one in blocks if one is not None).most_common(1)
     if counts and counts[0][1] > 1:
         return found[counts[0][0]]
     if len(found) > 1:
         number = max(block.number for block in found.values())
-        hashes = " and ".join(sorted(found))
+        which = " and ".join(f"{block_hash} of {at}" for block_hash, at in sorted(found))
         raise FinalityDisputedError(
-            f"nodes have different blocks at {number}, which is called {tag}: {hashes}"
+            f"nodes have different blocks at {number}, which is called {tag}: {which}"
         )
     return None

@@ -91,14 +91,9 @@ class LogProof:
         self.after = "0x"  # the vault that was read last
         self._tip: Cursor | None = None  # at the last round
         # vaults, and the factory, that a round found wrong: last, which were looked into last
-        self._doubted = dict[str, None]()
+        self.doubted = dict[str, None]()
         # a final height at which the factory's vaults were counted, and how many there were
         self._counted: tuple[int, int] | None = None
-
-    @property
-    def doubted(self) -> frozenset[str]:
-        """Vaults, and the factory, whose logs were wrong when they were looked at last."""
-        return frozenset(self._doubted)
 
     def round(self) -> bool:
         """Whether something of the record was changed, so that it is to be read again.
@@ -108,7 +103,7 @@ class LogProof:
         chain = self._chain
         with chain.database.read() as session:
             at = self._at or self._settled(session)
-            doubted = [one for one in self._doubted if one != chain.factory][: MOST_VAULTS // 2]
+            doubted = [one for one in self.doubted if one != chain.factory][: MOST_VAULTS // 2]
             room = MOST_VAULTS - len(doubted)
             some = log_heads.proven_vaults(session, chain.chain_id, after=self.after, limit=room)
         if at is None:
@@ -176,12 +171,12 @@ class LogProof:
             ):
                 proven[vault.address] = replace(made, number=max(made.number, kept))
         is_changed = self._settle(whole, proven)
-        place = {vault: at for at, vault in enumerate(self._doubted)}
+        place = {vault: at for at, vault in enumerate(self.doubted)}
         wrong.sort(key=lambda one: place.get(one[0].address, len(place)))
         looks = LOOKS_A_ROUND if self._is_repairing else len(wrong)
         for vault, agree in wrong[:looks]:
             is_changed = self._look_into(vault, number, readings, agree) or is_changed
-        self._doubted |= {vault.address: None for vault, _ in wrong[looks:]}
+        self.doubted |= {vault.address: None for vault, _ in wrong[looks:]}
         return self._count(number, readings) or is_changed
 
     def _move_on(
@@ -204,7 +199,7 @@ class LogProof:
             held = quarantine.held_among(
                 session, MANDATE, {one.mandate_id for one in whole if one.mandate_id is not None}
             )
-        again = [one for one in whole if one.address in self._doubted or one.mandate_id in held]
+        again = [one for one in whole if one.address in self.doubted or one.mandate_id in held]
         if not proven and not again:
             return False
         with chain.database.write() as session:
@@ -213,7 +208,7 @@ class LogProof:
             for vault in again:
                 is_released = self._release(session, vault, (), now) or is_released
         for vault in again:
-            self._doubted.pop(vault.address, None)
+            self.doubted.pop(vault.address, None)
         return is_released
 
     def _release(
@@ -241,9 +236,9 @@ class LogProof:
         agree: Collection[str],
     ) -> bool:
         """`agree`: nodes that read the word of our logs, which are not asked for theirs."""
-        is_again = vault.address in self._doubted
-        self._doubted.pop(vault.address, None)
-        self._doubted[vault.address] = None
+        is_again = vault.address in self.doubted
+        self.doubted.pop(vault.address, None)
+        self.doubted[vault.address] = None
         if not self._is_repairing:
             return False
         rpc = self._chain.reader.rpc
@@ -259,7 +254,7 @@ class LogProof:
         self._rest_others(stories, best)
         if best is not None and best != stories.ours:
             self._mend(vault, stories, best)
-            self._doubted.pop(vault.address)
+            self.doubted.pop(vault.address)
             return True
         if is_again and best is None:  # at first a node may have been busy with a reorg
             self._report(vault, number)
@@ -280,13 +275,13 @@ class LogProof:
         """Replace our logs by the story's, and write the ledger again from the first that differs."""
         chain, now = self._chain, self._clock()
         removed, late = set(stories.ours) - set(best), set(best) - set(stories.ours)
-        first = min((one.block_number, one.log_index) for one in removed | late)
+        first = min(one.place for one in removed | late)
         with chain.database.write() as session:
             chain.fence(session)
             log_heads.remove_logs(session, chain.chain_id, removed)
             repository.add_logs(session, chain.chain_id, list(late))
             since = log_heads.logs_since(session, chain.chain_id, vault.address, first[0] - 1)
-            again = [one for one in since if (one.block_number, one.log_index) >= first]
+            again = [one for one in since if one.place >= first]
             keys = [f"log:{one.tx_hash}:{one.log_index}" for one in (*removed, *again)]
             self._release(session, vault, keys, now)
             if vault.mandate_id is not None:
@@ -339,13 +334,13 @@ class LogProof:
             ours = count + self._created(session, base, number)
             final = repository.cursor(session, FINALIZED)
         if all(one.vault_count == ours for one in readings):
-            self._doubted.pop(chain.factory, None)
+            self.doubted.pop(chain.factory, None)
             kept = min(number, number - KEPT_FOR if final is None else final.number)
             if kept >= base + COUNT_EVERY:
                 self._keep_count(kept)
             return False
         if not self._is_repairing:
-            self._doubted[chain.factory] = None
+            self.doubted[chain.factory] = None
             return False
         nodes = chain.reader.rpc.names
         stories = stories_of(chain, nodes, chain.factory, base, number, [VAULT_CREATED_TOPIC])
@@ -361,14 +356,14 @@ class LogProof:
                 write_late(writing, chain, None, missing, self._clock())
             log.warning("vaults that were left out", vaults=len(missing))
             return True
-        if chain.factory in self._doubted:
+        if chain.factory in self.doubted:
             most = max(one.vault_count for one in readings)
             what = f"the factory made {most} vaults up to block {number}, the record has {ours}"
             with chain.database.write() as writing:
                 chain.fence(writing)
                 key = f"vault:count:{chain.chain_id}:{base}"
                 self._find(writing, FindingKind.VAULT, key, what, number)
-        self._doubted[chain.factory] = None
+        self.doubted[chain.factory] = None
         return False
 
     def _keep_count(self, number: int) -> None:
@@ -419,7 +414,7 @@ def write_late(
     times = repository.canonical_times(session, chain.chain_id, {one.block_hash for one in logs})
     logs = [one for one in logs if one.block_hash in times]
     history = [] if vault is None else agent_history(session, chain.chain_id, vault.address)
-    in_order = sorted(logs, key=lambda one: (one.block_number, one.log_index))
+    in_order = sorted(logs, key=attrgetter("place"))
     for number, some in groupby(in_order, key=attrgetter("block_number")):
         of_block = tuple(some)
         watch = WatchList(

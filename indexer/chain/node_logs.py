@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 
 from core.blocks import log_heads
 from core.blocks import queries as repository
@@ -63,7 +64,7 @@ def stories_of(
         node: story
         for node, story in told.items()
         if all(one.block_hash in times for one in story)
-        and all(before < after for before, after in pairwise(map(_place, story)))
+        and all(before < after for before, after in pairwise(one.place for one in story))
     }
     return Stories(ours, sound, times)
 
@@ -85,8 +86,4 @@ def _of_node(
             span //= 10  # too long a range, or too much in it
         else:
             return None
-    return sorted(found, key=_place)
-
-
-def _place(log: RawLog) -> tuple[int, int]:
-    return log.block_number, log.log_index
+    return sorted(found, key=attrgetter("place"))

@@ -9,7 +9,8 @@ its conversions credited once they are safe.
 Laws
 - Nothing is credited before a range with its block is confirmed.
 - Where the contract itself says otherwise than the record (job `reserve`), what was confirmed since
-  both were last the same is asked for again.
+  both were last the same is asked for again, each time up to the block at which it said so at least:
+  where they stay apart, later conversions are credited all the same.
 - Until all of its history is confirmed the token is not watched, its state is unknown, and nothing
   is credited.
 - One conversion is one transaction, fenced; what one fails of is its own trouble.
@@ -53,7 +54,7 @@ class Crediting:
         self._clock = clock
         self._ranges = ConfirmedRanges(chain, RESERVE_CONFIRMED, clock)
         self._after: bytes | None = None
-        self._looked_for: int | None = None  # height of the reading that was last found wrong
+        self._wrong_at = 0  # height of the reading that was last found wrong
 
     def round(self) -> None:
         """Errors: LeadershipLostError, and the database's that say nothing of a row."""
@@ -75,6 +76,7 @@ class Crediting:
         wanted = [{"address": chain.reserve_token}]
         at = self._ranges.confirm(at, up_to, over_at, lambda *_: wanted, self._replace)
         if is_followed:
+            self._ranges.tell_behind(at, up_to)
             self._credit_some(min(at.number, up_to.number), over_at)
         elif at == up_to:
             self._follow(up_to)
@@ -111,9 +113,9 @@ class Crediting:
         chain, reading = self._chain, queries.reading(session)
         if reading is None or reading.chain_id != chain.chain_id:
             return None
-        if reading.number in (reading.right_number, self._looked_for):
+        if reading.number in (reading.right_number, self._wrong_at) or at.number < self._wrong_at:
             return None
-        self._looked_for = reading.number
+        self._wrong_at = reading.number
         first = repository.oldest_block(session, chain.chain_id)
         number = max(first.number, reading.right_number or 0)
         found = repository.canonical_hash(session, chain.chain_id, number)

@@ -39,10 +39,11 @@ class SponsoredUses:
         """Errors: LeadershipLostError, and the database's."""
         over_at = time.monotonic() + TURN_S
         with self._chain.database.read() as session:
-            safe = repository.cursor(session, SAFE)
-            at = None if safe is None else self._ranges.at(session)
-        if safe is not None and at is not None:
-            self._ranges.confirm(at, safe, over_at, self._wanted, self._replace)
+            if (safe := repository.cursor(session, SAFE)) is None:
+                return
+            at = self._ranges.at(session)
+        at = self._ranges.confirm(at, safe, over_at, self._wanted, self._replace)
+        self._ranges.tell_behind(at, safe)
 
     def _wanted(self, session: Session, at: Cursor) -> Sequence[dict[str, Any]]:
         """The uses of quoted authorizations, what they moved, and what was minted for it: by buyer,

@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from core.alerts import queries as alerts
 from core.blocks import log_heads
 from core.blocks import queries as repository
-from core.blocks.queries import FINALIZED, TIP, Cursor
+from core.blocks.queries import FINALIZED, RESERVE_CONFIRMED, SPONSORED_CONFIRMED, TIP, Cursor
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.errors import OutsideError
@@ -36,7 +36,6 @@ from core.quarantine import queries as quarantine
 from core.reserve import conversions
 from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
-from indexer.chain.confirmed_range import unwind_confirmed
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_key
 from indexer.chain.quarantine import tell_whole
@@ -145,7 +144,10 @@ def unwind(
     tell_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
-    unwind_confirmed(session, chain, fork.ancestor, now)
+    for mark in (RESERVE_CONFIRMED, SPONSORED_CONFIRMED):
+        confirmed = repository.cursor(session, mark)
+        if confirmed is not None and confirmed.number > fork.ancestor.number:
+            repository.move_cursor(session, mark, confirmed, fork.ancestor, chain.epoch, now)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now

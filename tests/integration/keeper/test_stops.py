@@ -326,3 +326,33 @@ def test_a_planned_stop_that_nobody_asks_for_any_more__is_superseded(stage: Stag
     sent.pass_time(11)
     sent.keeper.follow()
     assert stage.states() == [("stop", "superseded")]
+
+
+# What was over
+
+
+def test_a_reorg_takes_a_stop_out_of_a_safe_block__the_vault_is_stopped_again(stage: Stage) -> None:
+    """What was over was never sent again by this process."""
+    stage.set_price(PRICE_AT_FLOOR)
+    fell_at = stage.chain.reader.block_number()
+    keeper = stage.keeper()
+    keeper.run()
+    stage.finish(keeper)
+    assert stage.states() == [("stop", "done")]
+    stage.chain.anvil.reorg(stage.chain.reader.block_number() - fell_at)
+    assert stage.status() == "working"
+    keeper.run()
+    assert stage.status() == "stopped"
+
+
+def test_what_is_over__is_not_sent_again_on_one_nodes_word(stage: Stage) -> None:
+    """As of one that stands still since before it."""
+    sent = Sent(stage, LIES)
+    stage.set_price(PRICE_AT_FLOOR)
+    sent.ask(1)
+    stage.finish(sent.keeper)
+    assert (stage.states(), sent.count()) == ([("stop", "done")], 1)
+    for _ in range(3):
+        sent.ask(0)
+        sent.pass_time(REVERTED_REST_S)
+    assert sent.count() == 1

@@ -1,16 +1,20 @@
 """Fees, nonces and what the chain's answers mean, without a chain."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from core.chain.blocks import BlockHeader, TransactionReceipt
+from core.chain.nodes import Nodes
 from core.keeper.intents import Tx
 from core.keeper.rules import TxState
 from keeper.attempts import (
+    DEEP_BLOCKS,
+    OVER_BLOCKS,
     STUCK_BLOCKS,
     SignedIntent,
     first_free_nonce,
     judged,
+    safe_block,
     signed_of,
 )
 from keeper.gas import Quotes
@@ -141,3 +145,44 @@ def test_judged__above_one_that_waits__is_no_gap() -> None:
 def test_judged__a_key_that_is_not_here__is_given_up_after_blocks() -> None:
     assert verdict({}, quotes(7, height=AT), own=()) == LOST
     assert verdict({}, quotes(7, height=AT - 1), own=()) == SIGNED
+
+
+class Safes:
+    """Nodes that call these heights safe, None: that know no such tag."""
+
+    names = ("n0", "n1")
+
+    def __init__(self, *numbers: int | None) -> None:
+        self.numbers = numbers
+
+    def batch_of_each(
+        self, requests: Any, within_s: float, among: Any, *_: Any
+    ) -> dict[str, list[BlockHeader | None]]:
+        return {
+            name: [None if number is None else header_at(number)]
+            for name, number in zip(self.names, self.numbers, strict=True)
+            if name in (among or self.names)
+        }
+
+
+def header_at(number: int) -> BlockHeader:
+    return BlockHeader(number, "0x" + "ab" * 32, "0x" + "ab" * 32, 1, 0, (), 5)
+
+
+@each(
+    ("heights", "rising", "named", "safe"),
+    [
+        ((1_000, 1_000), ("n0", "n1"), (970, 968), 968),
+        ((1_000, 990), ("n0", "n1"), (None, None), 990 - OVER_BLOCKS),
+        # what its account sent before it stood still was never over: requests took no turn any more
+        ((1_000, 500), ("n0",), (970, 470), 970),
+        ((3_000, 3_000), ("n0", "n1"), (2_970, 470), 3_000 - DEEP_BLOCKS),
+        ((1_000, 1_000), (), (970, 968), 968),
+    ],
+)
+def test_safe_block__is_the_lowest_that_nodes_name_which_get_on(
+    heights: Any, rising: Any, named: Any, safe: int
+) -> None:
+    told = {f"n{n}": [1, header_at(height), 5, 8, 8] for n, height in enumerate(heights)}
+    said = Quotes(told, [VAULT], rising)
+    assert safe_block(cast("Nodes", Safes(*named)), said) == safe

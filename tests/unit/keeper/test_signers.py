@@ -9,12 +9,15 @@ import pytest
 from eth_account import Account
 from pydantic import SecretStr
 
+from core.chain.errors import RpcUnreachableError
+from core.chain.reader import ChainReader
 from core.errors import InvalidParameterError
 from core.hexes import bytes_of
-from keeper.signers import PREFIXES, signers_of
+from keeper.signers import PREFIXES, require_allowed, signers_of
 from keeper.state import Role
 from tests.each import each
 from tests.personas import KEEPER, STRANGER
+from tests.unit.core.chain.scripted import World, refusing, unreachable
 
 URL = "https://signer.example:9000"
 
@@ -163,3 +166,17 @@ def test_signers_of__a_token__goes_over_tls_or_to_this_machine(
         assert Role.KEEPER in signers_of(settings_of(keeper=place))
     else:
         assert "over https only" in refusal_of(keeper=place).rule
+
+
+def test_nodes_that_may_not_say_their_software__sign_for_keys_that_are_ones_own_alone() -> None:
+    """As providers that take listed methods only: the keeper never began, and stopped no vault."""
+    world = World("a", "b", node=refusing(code=-32601, message="rpc method is not whitelisted"))
+    client = ChainReader(world.rpc, {}).client_version()
+    require_allowed(Account.create().address, client, plain_variable=None)
+    with pytest.raises(InvalidParameterError, match="accepted on a local chain only"):
+        require_allowed(KEEPER.address, client, plain_variable="KEEPER_PRIVATE_KEY")
+
+
+def test_a_chain_that_is_not_up_yet__is_waited_for() -> None:
+    with pytest.raises(RpcUnreachableError):
+        ChainReader(World("a", node=unreachable).rpc, {}).client_version()

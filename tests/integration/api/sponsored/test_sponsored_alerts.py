@@ -19,7 +19,7 @@ def scrape(stage: SponsoredStage, watch: AlertWatch) -> None:
     watch.scrape(stage.follower.tip.chain.metrics.registry, at=float(stage.chain.now))
 
 
-@fires("SponsoredBuyIsDisputed")
+@fires("LogsAreNotConfirmed")
 @pytest.mark.parametrize("fault", [altered, refused])
 def test_nodes_that_do_not_agree(
     stage: SponsoredStage, agent: dict[str, str], watch: AlertWatch, fault: Lie
@@ -27,14 +27,14 @@ def test_nodes_that_do_not_agree(
     follow_by(stage, LyingWire(), LyingWire(fault))
     stage.confirm()
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + STUCK_S + 200)
+    assert not watch.is_firing("LogsAreNotConfirmed", at=stage.chain.now + STUCK_S + 200)
     stage.bought(agent)
     stage.processes[0].run()
     final(stage)
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 200)
+    assert not watch.is_firing("LogsAreNotConfirmed", at=stage.chain.now + 200)
     stage.pass_time(STUCK_S + 1)
     final(stage)
     scrape(stage, watch)
-    assert not watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 50)
-    assert watch.is_firing("SponsoredBuyIsDisputed", at=stage.chain.now + 130)
+    assert not watch.is_firing("LogsAreNotConfirmed", at=stage.chain.now + 50)
+    assert watch.is_firing("LogsAreNotConfirmed", at=stage.chain.now + 130)

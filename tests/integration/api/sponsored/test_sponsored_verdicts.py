@@ -15,6 +15,7 @@ from core.reserve.rules import token_text
 from core.sponsored.logs import authorization_topics, bought_event
 from core.sponsored.readings import PoolDisputedError, pool_now
 from core.sponsored.rules import STUCK_S
+from indexer.chain.finality import FinalityDisputedError
 from tests.integration.api.conftest import reason
 from tests.integration.api.sponsored.conftest import Lie, LyingWire, SponsoredStage
 from tests.node_transport import in_threads
@@ -235,6 +236,57 @@ def test_a_use_that_the_only_node_made_up_at_the_tip__is_taken_out_again(
     stage.index()
     assert says(stage, agent, quote) == ("nothing_paid", False)
     wire.lie = None
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", True)
+
+
+def an_hour_ahead(call: dict[str, Any], result: Any) -> Any:
+    """Each block is told to be of an hour later, under its own hash."""
+    if not call["method"].startswith("eth_getBlockBy") or not result:
+        return result
+    return {**result, "timestamp": hex(int(result["timestamp"], 16) + 3_600)}
+
+
+def test_a_first_node_that_is_an_hour_ahead__makes_no_buy_lapse(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """The time of a block was one node's word: what may still be paid was over, and final."""
+    follow_by(stage, LyingWire(an_hour_ahead), LyingWire(), LyingWire())
+    quote = stage.bought(agent)
+    final(stage)
+    assert says(stage, agent, quote) == ("accepted", False)
+    stage.pass_time(2_000)
+    final(stage)
+    assert says(stage, agent, quote) == ("nothing_paid", True)
+
+
+def test_one_node_of_two_is_an_hour_ahead__nothing_is_safe(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    follow_by(stage, LyingWire(an_hour_ahead), LyingWire())
+    quote = stage.bought(agent)
+    with pytest.raises(FinalityDisputedError):
+        final(stage)
+    stage.confirm()
+    assert says(stage, agent, quote) == ("accepted", False)
+
+
+def test_an_only_address_that_once_has_no_logs__takes_out_no_use(
+    stage: SponsoredStage, agent: dict[str, str]
+) -> None:
+    """Several machines stand behind it, and one of them lacks the logs: a paid buy became
+    `nothing_paid` for good.
+    """
+    turns = iter([True])
+
+    def once(call: dict[str, Any], result: Any) -> Any:
+        return [] if call["method"] == "eth_getLogs" and next(turns, False) else result
+
+    follow_by(stage, LyingWire(once))
+    quote = stage.bought(agent)
+    stage.processes[0].run()
+    final(stage)
+    assert says(stage, agent, quote) == ("paid", False)
     final(stage)
     assert says(stage, agent, quote) == ("paid", True)
 
