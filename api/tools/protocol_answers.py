@@ -95,7 +95,7 @@ def _asked_of(read: Operation, method: str, params: Mapping[str, Any]) -> tuple[
         return None
     try:
         asked = json.dumps({**params, "_meta": None}, sort_keys=True).encode()
-    except TypeError:  # a number that has a text of its own
+    except (TypeError, RecursionError):  # a number that has a text of its own; nested too deep
         return None
     hint = next((hint for hinted, hint in HINTS.items() if hinted == method), None)
     kept_s = read.cache.max_age_s - (0 if hint is None else hint.ttl_ms // 1000)
