@@ -78,7 +78,7 @@ class OperationRoute(APIRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """As FastAPI's, for an application at the root of its host, with HEAD as GET."""
-        found = self.path_regex.match(scope["path"])
+        found = self.path_regex.fullmatch(scope["path"])
         if found is None or scope["type"] != "http":
             return Match.NONE, {}
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
