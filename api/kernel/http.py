@@ -245,14 +245,14 @@ def _sent(request: Request, raw: bytes, refused: Refusal | None, streams: bool) 
     key = one_of(request.headers.getlist(IDEMPOTENCY_HEADER))
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
     last_event_id = request.headers.get(LAST_EVENT_ID) if streams else None
-    if last_event_id:
-        fields["last_event_id"] = QueryText(last_event_id)
     try:
         _merge(
             fields,
             [(name, QueryText(value)) for name, value in request.query_params.multi_items()],
             "the query",
         )
+        if last_event_id:  # of who connects again, to the address that it began with
+            fields["last_event_id"] = QueryText(last_event_id)
         if refused is not None:
             raise refused
         _merge(fields, read_object(raw).items(), "the body")
