@@ -383,6 +383,7 @@ def test_a_full_process__refuses_streams_with_a_time(
         following(base_url + path_of(mandate_id), stage.agent) as second,
     ):
         assert (second.status, second.headers["retry-after"]) == (503, "30")
+        assert int(second.headers["x-ratelimit-remaining"]) < 2_000
 
 
 @pytest.fixture
