@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from x402.http.facilitator_client import HTTPFacilitatorClientSync
 from x402.http.facilitator_client_base import FacilitatorConfig
 
@@ -314,6 +315,15 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
+class Protocol(H11Protocol):
+    """uvicorn's holds what a connection that was reset sent last for KEEP_ALIVE_S more, and HAProxy resets
+    each that rests.
+    """
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(None)
+
+
 def server_of(app: ASGIApp, grace_s: int = GRACE_S) -> Server:
     """The server of one process. What strangers send is bounded by the proxy before it
     (docs/operations/haproxy.cfg): here stands what holds without one.
@@ -321,7 +331,7 @@ def server_of(app: ASGIApp, grace_s: int = GRACE_S) -> Server:
     return Server(
         Config(
             app,
-            http="h11",
+            http=Protocol,
             ws="none",
             log_config=None,
             access_log=False,

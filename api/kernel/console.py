@@ -164,7 +164,7 @@ def _answers(name: str, content: bytes, headers: Mapping[str, str]) -> WebAnswer
     smaller = gzip.compress(content, 9, mtime=0)
     if len(content) < WORTH_COMPRESSING or len(smaller) >= len(content):
         return WebAnswers(plain, plain)
-    standing["Content-Encoding"] = "gzip"
+    standing |= {"Content-Encoding": "gzip", "ETag": etag_of(smaller)}
     return WebAnswers(plain, Response(smaller, media_type=media_type, headers=standing))
 
 

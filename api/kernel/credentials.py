@@ -94,7 +94,7 @@ def credentials_sent(
             if token.startswith((TokenKind.OWNER_SESSION, TokenKind.AGENT_BEARER)):
                 belongs = as_bearer
             belongs.append(token)
-    return Credentials(_one(as_key), _one(as_bearer), client)
+    return Credentials(one_of(as_key), one_of(as_bearer), client)
 
 
 def _bare(value: str) -> str:
@@ -106,8 +106,10 @@ def _bare(value: str) -> str:
     return token
 
 
-def _one(values: Sequence[str]) -> str | None:
-    """Of several different ones their list (RFC 9110, 5.3), which no token equals."""
+def one_of(values: Sequence[str]) -> str | None:
+    """A header's value, None if it was not sent; of several different ones their list (RFC 9110, 5.3),
+    which no token and no key equals.
+    """
     return ", ".join(dict.fromkeys(values)) if values else None
 
 

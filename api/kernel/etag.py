@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import etag_of
-from api.kernel.credentials import KEY_HEADER, Credentials
+from api.kernel.credentials import KEY_HEADER, Credentials, one_of
 from api.kernel.operation import CachePolicy, Operation
 
 NOT_MODIFIED = 304
@@ -52,7 +52,7 @@ class ConditionalRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        named = Headers(scope=scope).get("if-none-match") if is_read else None
+        named = one_of(Headers(scope=scope).getlist("if-none-match")) if is_read else None
         if named is None:
             await self.app(scope, receive, send)
             return

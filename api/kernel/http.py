@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
@@ -31,7 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.kernel.bodies import PiecesResponse
 from api.kernel.body import read_object, require_storable
 from api.kernel.built import BuiltBody, encoded
-from api.kernel.credentials import KEY_HEADER, Credentials, client_address, credentials_sent
+from api.kernel.credentials import KEY_HEADER, Credentials, client_address, credentials_sent, one_of
 from api.kernel.fields import QueryText
 from api.kernel.kept_answers import KeptAnswers
 from api.kernel.operation import Deps, Operation, Refusal
@@ -241,17 +242,17 @@ async def fields_of(request: Request, operation: Operation, body_bytes: int) -> 
 
 
 def _sent(request: Request, raw: bytes, refused: Refusal | None, streams: bool) -> SentFields:
-    key = request.headers.get(IDEMPOTENCY_HEADER)
+    key = one_of(request.headers.getlist(IDEMPOTENCY_HEADER))
     fields: dict[str, Any] = {name: QueryText(value) for name, value in request.path_params.items()}
     last_event_id = request.headers.get(LAST_EVENT_ID) if streams else None
-    if last_event_id:
-        fields["last_event_id"] = QueryText(last_event_id)
     try:
         _merge(
             fields,
             [(name, QueryText(value)) for name, value in request.query_params.multi_items()],
             "the query",
         )
+        if last_event_id:  # of who connects again, to the address that it began with
+            fields["last_event_id"] = QueryText(last_event_id)
         if refused is not None:
             raise refused
         _merge(fields, read_object(raw).items(), "the body")
@@ -285,28 +286,25 @@ async def body_of(request: Request, limit: int) -> bytes:
         detail = f"The body was not whole within {BODY_S} s; send it at once."
         raise Refusal("invalid_parameter", detail) from None
     if raw:
-        _require_json(request.headers.get("content-type", JSON))
+        _require_json(request.headers)
     return bytes(raw)
 
 
-def _require_json(content_type: str) -> None:
-    """JSON is UTF-8 (RFC 8259, 8.1): another charset says that the bytes are something else."""
-    media_type, *parameters = [part.strip().lower() for part in content_type.split(";")]
+def _require_json(headers: Headers) -> None:
+    """JSON is UTF-8 (RFC 8259, 8.1): another charset or coding says that the bytes are something else."""
+    said = headers.get("content-type", JSON).lower().split(";")
+    media_type, *parameters = [part.strip() for part in said]
+    named = (one.partition("=") for one in parameters)
+    charsets = [value.strip('" ') for name, _, value in named if name.strip() == "charset"]
     if media_type != JSON and not media_type.endswith("+json"):
-        raise Refusal(
-            "unsupported_media_type",
-            "The body is not JSON; send it with Content-Type: application/json.",
-        )
-    charsets = [
-        value.strip('" ')
-        for name, _, value in (one.partition("=") for one in parameters)
-        if name.strip() == "charset"
-    ]
-    if any(charset not in ("utf-8", "utf8") for charset in charsets):
-        raise Refusal(
-            "unsupported_media_type",
-            "The body's charset is not UTF-8; send JSON in UTF-8, without a charset.",
-        )
+        detail = "The body is not JSON; send it with Content-Type: application/json."
+    elif any(charset not in ("utf-8", "utf8") for charset in charsets):
+        detail = "The body's charset is not UTF-8; send JSON in UTF-8, without a charset."
+    elif headers.get("content-encoding", "").lower() not in ("", "identity"):
+        detail = "The body is compressed; send it as it is."
+    else:
+        return
+    raise Refusal("unsupported_media_type", detail)
 
 
 class Envelope:

@@ -139,12 +139,17 @@ def document(
 
 
 def _say_what_it_is_not(schema: Any) -> None:
-    """Of a constant of true: a boolean that is not false. Code generators make a text of the constant."""
+    """Of a constant of true: a boolean that is not false; of a text beside other types: a list of one.
+    Code generators make a text of the first, and take nothing but the second.
+    """
     for part in schema.values() if isinstance(schema, dict) else schema:
         if isinstance(part, dict | list):
             _say_what_it_is_not(part)
     if isinstance(schema, dict) and isinstance(schema.get("const"), bool):
         schema["not"] = {"const": not schema.pop("const")}
+    for kind in schema.get("anyOf", ()) if isinstance(schema, dict) else ():
+        if "const" in kind:
+            kind["enum"] = [kind.pop("const")]
 
 
 def _taken(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:

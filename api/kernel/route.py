@@ -6,6 +6,7 @@ and a body would be judged before its caller is known (api/kernel/http.py reads 
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from api.kernel.etag import NOT_MODIFIED, add_cache_headers
 from api.kernel.http import Shared, credentials_of, enter, fields_of, response_of
 from api.kernel.kept_answers import answered_again, place_of
-from api.kernel.operation import Events, Operation
+from api.kernel.operation import Events, Operation, Refusal
 from api.kernel.outcome import JSON
 from api.kernel.over_rate import over_rate
 from api.kernel.refusals import route_path
@@ -78,7 +79,7 @@ class OperationRoute(APIRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """As FastAPI's, for an application at the root of its host, with HEAD as GET."""
-        found = self.path_regex.match(scope["path"])
+        found = self.path_regex.fullmatch(scope["path"])
         if found is None or scope["type"] != "http":
             return Match.NONE, {}
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -114,7 +115,11 @@ class OperationRoute(APIRoute):
         if outcome.stream is not None:
             streams = deps.parts.find(Streams)
             assert streams is not None, "create_app makes them"
-            return EventStreamResponse(streams, streams.open(outcome.stream), outcome.headers)
+            try:
+                stream = streams.open(outcome.stream)
+            except Refusal as refusal:  # it counts too
+                raise replace(refusal, headers=outcome.headers) from None
+            return EventStreamResponse(streams, stream, outcome.headers)
         answer = response_of(outcome)
         add_cache_headers(answer, operation, credentials)
         if place is not None and outcome.status in operation.statuses:

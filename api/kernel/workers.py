@@ -92,6 +92,7 @@ class Workers:
         # lines with a call that may begin, the next one first
         self._turns = OrderedDict[Hashable, None]()
         self._lock = threading.Lock()
+        self._looks_until = 0.0
 
     async def run(
         self,
@@ -108,16 +109,13 @@ class Workers:
         BusyError.
         """
         future = self.submit(line, call, at_once)
-        answer, until = asyncio.wrap_future(future), time.monotonic() + within_s
+        answer, timeout = asyncio.wrap_future(future), None if within_s == inf else within_s
+        if not future.running() and time.monotonic() > self._looks_until:
+            self._look(asyncio.get_running_loop())
         try:
-            while not answer.done():
-                left_s = until - time.monotonic()
-                await asyncio.wait([answer], timeout=min(SLOW_S, max(0, left_s)))
-                if left_s <= SLOW_S:
-                    until = inf
-                    self._leave(line, future)
-                self._begin()  # some of those that computed may wait by now
-            return answer.result()
+            if not (await asyncio.wait([answer], timeout=timeout))[0]:
+                self._leave(line, future)
+            return await answer
         except asyncio.CancelledError:
             answer.cancel()
             self._leave(line, future)
@@ -140,6 +138,17 @@ class Workers:
     def shutdown(self) -> None:
         """Take no more calls; those under way end by themselves."""
         self._pool.shutdown(wait=False)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Some of those that computed may wait by now, so that others may begin: while calls wait, one
+        timer for all of them. One whose loop has ended is late, and the next call makes another.
+        """
+        self._begin()
+        with self._lock:
+            is_needed = any(line.waiting for line in self._lines.values())
+        self._looks_until = time.monotonic() + 5 * SLOW_S if is_needed else 0.0
+        if is_needed:
+            loop.call_later(SLOW_S, self._look, loop)
 
     def _begin(self) -> None:
         """Begin each call that has its turn and a thread."""

@@ -27,6 +27,8 @@ from mcp.shared.inbound import (
     InboundModernRoute,
     classify_inbound_request,
 )
+from mcp_types import DEFAULT_NEGOTIATED_VERSION
+from mcp_types.methods import validate_client_request
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.responses import Response
@@ -68,11 +70,11 @@ def place_of(
             return None
     if isinstance(own, bool) or not isinstance(params, dict):
         return None
-    if not isinstance(params.get("_meta", {}), dict) or not check_accept_headers(request)[0]:
+    version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    if not check_accept_headers(request)[0] or not _is_of_protocol(message, version, request):
         return None
     asked = _asked_of_protocol(method, params) if read is None else _asked_of(read, method, params)
-    version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
-    if asked is None or not _is_of_protocol(message, version, request):
+    if asked is None:
         return None
     return AnswerPlace((f"{profile} {version}", method, asked[0]), asked[1])
 
@@ -82,20 +84,21 @@ def _asked_of_protocol(method: str, params: Mapping[str, Any]) -> tuple[bytes, i
         return None
     if method != INITIALIZE:
         return b"", ALIKE_KEPT_S
-    version = params.get("protocolVersion")
+    version = params["protocolVersion"]
     offered = version if version in HANDSHAKE_PROTOCOL_VERSIONS else OTHER
-    return (offered.encode(), ALIKE_KEPT_S) if _says_who(params) else None
+    return offered.encode(), ALIKE_KEPT_S
 
 
 def _asked_of(read: Operation, method: str, params: Mapping[str, Any]) -> tuple[bytes, int] | None:
     """A read's arguments, where they are short and plain."""
     if read.cache is None or not read.cache.keeps:
         return None
-    if any(not name.startswith((OF_THE_PROTOCOL, PROGRESS)) for name in params.get("_meta", {})):
+    meta = params.get("_meta") or {}
+    if any(not name.startswith((OF_THE_PROTOCOL, PROGRESS)) for name in meta):
         return None
     try:
         asked = json.dumps({**params, "_meta": None}, sort_keys=True).encode()
-    except TypeError:  # a number that has a text of its own
+    except (TypeError, RecursionError):  # a number that has a text of its own; nested too deep
         return None
     hint = next((hint for hinted, hint in HINTS.items() if hinted == method), None)
     kept_s = read.cache.max_age_s - (0 if hint is None else hint.ttl_ms // 1000)
@@ -103,22 +106,16 @@ def _asked_of(read: Operation, method: str, params: Mapping[str, Any]) -> tuple[
 
 
 def _is_of_protocol(message: Mapping[str, Any], version: str | None, request: Request) -> bool:
-    if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS:
-        return True
-    found = classify_inbound_request(dict(message), headers=request.headers)
-    return isinstance(found, InboundModernRoute)
-
-
-def _says_who(params: Mapping[str, Any]) -> bool:
-    """Whether a first message has what the protocol wants in it."""
-    match params:
-        case {
-            "protocolVersion": str(),
-            "capabilities": {},
-            "clientInfo": {"name": str(), "version": str()},
-        }:
-            return True
-    return False
+    if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        found = classify_inbound_request(dict(message), headers=request.headers)
+        if not isinstance(found, InboundModernRoute):
+            return False
+    try:
+        of = version or DEFAULT_NEGOTIATED_VERSION
+        validate_client_request(message["method"], of, message.get("params"))
+    except (KeyError, ValueError):  # no method of this version; its parameters are others
+        return False
+    return True
 
 
 def head_of(message: Mapping[str, Any]) -> bytes:

@@ -65,6 +65,14 @@ def test_a_body_that_is_said_to_be_no_utf_8__is_415(
     assert client.post(PATH, content=body, headers=headers).status_code == status
 
 
+def test_a_body_that_is_compressed__is_415(client: TestClient) -> None:
+    answer = client.post(PATH, content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
+    assert (answer.status_code, answer.json()["service"]["reason"]) == (
+        415,
+        "unsupported_media_type",
+    )
+
+
 @pytest.mark.parametrize("name", ["\u3164", "quant\u3164", "\u2800", "\ufe0f", "\u115f\u1160"])
 def test_a_name_that_shows_nothing__is_no_name(client: TestClient, name: str) -> None:
     """A Hangul filler is a letter to Unicode, and an empty line to whoever reads it."""

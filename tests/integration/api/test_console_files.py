@@ -96,6 +96,7 @@ def test_file__is_compressed_for_who_takes_it(client: TestClient, page: str) -> 
     assert packed.headers["Content-Encoding"] == "gzip"
     assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"]) / 2
     assert packed.content == plain.content
+    assert packed.headers["ETag"] != plain.headers["ETag"]  # a strong one is of the bytes sent
 
 
 @pytest.mark.parametrize(

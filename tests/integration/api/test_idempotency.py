@@ -170,6 +170,12 @@ def test_a_key_of_another_form__is_refused(
     assert writes(database) == 0
 
 
+def test_two_keys__are_refused(client: TestClient, agent: str, database: Database) -> None:
+    sent = [(KEY, agent), ("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+    assert client.post(PATH, json={}, headers=sent).status_code == 400
+    assert writes(database) == 0
+
+
 def test_a_replay__counts_as_a_call(limited: Limit, clock: Clock) -> None:
     client = limited(daily_ceiling=2)
     agent = str(connect(client)["api_key"])

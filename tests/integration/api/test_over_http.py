@@ -134,6 +134,7 @@ def test_each_path__answers_head_names_its_methods_and_loads_from_here_alone(
         for name in ("Content-Type", "Content-Length", "Cache-Control", "ETag"):
             assert head.headers.get(name) == got.headers.get(name), (path, name)
     assert running.head(PATH).status_code == 405
+    assert running.get("/prices%0A").status_code == 404
 
     # Allow has all methods of a path, each time
     methods = defaultdict[str, set[str]](set)

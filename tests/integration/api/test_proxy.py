@@ -197,7 +197,7 @@ def test_headers_of_payments__pass_both_ways() -> None:
 def test_a_call_without_a_process__is_refused_as_this_service_refuses(tmp_path: Path) -> None:
     """Its words are those of the API for the same reason, and of each other status too."""
     own = OWN_REFUSAL.findall(FILE.read_text())
-    assert [int(status) for status, _ in own] == [400, 408, 413, 429, 502, 503, 504]
+    assert [int(status) for status, _ in own] == [400, 408, 413, 422, 429, 502, 503, 504]
     known = catalogue()
     for status, text in own:
         said = json.loads(text)

@@ -5,7 +5,10 @@ Source: RFC 9112 (5.1, 5.2, 6.1, 6.3, 7.1: what a server must refuse, since anot
 otherwise).
 """
 
+import gc
 import socket
+import struct
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -13,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tests.integration.api.behind_proxy import behind_proxy
 from tests.integration.api.serving import served
@@ -245,3 +249,26 @@ def test_an_extension_of_17_kib__is_refused_or_waited_for_and_never_passed_on(
     sent = chunked(b"1;" + b"a" * 17_408 + b"\r\na\r\n0\r\n\r\n")
     answer, is_kept = exchanged(base_url, sent)
     assert (told(answer), is_kept) in ((BAD, CLOSED), ([], KEPT))
+
+
+def test_a_connection_that_is_reset__leaves_nothing_behind() -> None:
+    """As the proxy resets each that rests; what it sent was held until its keep-alive was over."""
+    ports = set[int]()
+
+    def held() -> int:
+        gc.collect()
+        known = [one for one in gc.get_objects() if isinstance(one, H11Protocol)]
+        return sum(one.client is not None and one.client[1] in ports for one in known)
+
+    with served(lambda _: echo) as url:
+        parts = urlsplit(url)
+        for _ in range(3):
+            with socket.create_connection((parts.hostname, parts.port)) as wire:
+                ports.add(wire.getsockname()[1])
+                wire.sendall(get())
+                assert wire.recv(65_536)
+                wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        until = time.monotonic() + 5
+        while held() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert held() == 0

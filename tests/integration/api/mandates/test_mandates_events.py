@@ -284,8 +284,10 @@ def test_an_id_beyond_the_last_row__is_refused(
     with following(base_url + path_of(mandate_id), stage.agent) as follower:
         last = follower.until(lambda one: one.heard).heard[0].seq
     for text, status in ((str(last), 200), (str(last + 1), 400)):
-        with following(base_url + path_of(mandate_id), stage.agent, text) as follower:
-            assert follower.status == status
+        for query in ("", f"?last_event_id={last}"):  # clients connect again with both
+            path = path_of(mandate_id) + query
+            with following(base_url + path, stage.agent, text) as follower:
+                assert follower.status == status
 
 
 def test_an_id_of_another_owner_or_a_changed_one__is_refused(
@@ -381,6 +383,7 @@ def test_a_full_process__refuses_streams_with_a_time(
         following(base_url + path_of(mandate_id), stage.agent) as second,
     ):
         assert (second.status, second.headers["retry-after"]) == (503, "30")
+        assert int(second.headers["x-ratelimit-remaining"]) < 2_000
 
 
 @pytest.fixture

@@ -71,6 +71,8 @@ def test_what_everybody_is_answered__is_written_once(
         (LIST, {"Accept": "text/html"}),
         (LIST, MODERN),
         ({**LIST, "params": []}, {}),
+        ({**LIST, "params": {"_meta": {"progressToken": []}}}, {}),
+        ({**INITIALIZE, "params": INITIALIZE["params"] | {"capabilities": {"roots": 5}}}, {}),
     ],
 )
 def test_what_the_server_refuses__it_refuses_however_often_the_right_one_was_asked(

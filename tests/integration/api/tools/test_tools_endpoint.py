@@ -115,6 +115,14 @@ def test_an_unknown_version__is_refused_with_those_that_are_spoken(client: TestC
             400,
             -32700,
         ),
+        (
+            '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_rules","arguments":{"topic":'
+            + "[" * 970
+            + "]" * 970
+            + "}}}",
+            400,
+            -32700,
+        ),
         ("{}", 400, -32602),
         (
             '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mandate_list","arguments":[]}}',

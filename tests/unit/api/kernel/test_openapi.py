@@ -53,6 +53,16 @@ def test_free_objects__say_that_they_take_any_field(document: dict[str, Any]) ->
     assert bare == []
 
 
+def test_a_text_beside_other_types__is_a_list_of_one(document: dict[str, Any]) -> None:
+    """openapi-python-client took the text alone where it was a constant, and refused each number."""
+    constants = [
+        path
+        for path, schema in schemas_in(document)
+        if any("const" in kind for kind in schema.get("anyOf", ()))
+    ]
+    assert constants == []
+
+
 def test_bounds__of_tools_are_too() -> None:
     listed = {name: entry.described.input_schema for name, entry in entries_of(catalogue()).items()}
     assert [path for path, schema in schemas_in(listed) if OF_PYDANTIC & schema.keys()] == []

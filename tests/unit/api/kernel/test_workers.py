@@ -157,6 +157,24 @@ def test_a_call__whose_turn_did_not_come__leaves_its_place(
     assert held.result(WAIT_S)
 
 
+def test_calls__that_wait__are_not_looked_at_again_and_again(
+    make: Callable[[int, int], Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three thousand that were, each 0.2 s, held the event loop for 0.4 s."""
+    workers, gate, looks, begin = make(1, 1), threading.Event(), list[None](), Workers._begin
+    held = workers.submit("a", lambda: gate.wait(WAIT_S))
+    monkeypatch.setattr(Workers, "_begin", lambda self: (looks.append(None), begin(self))[1])
+
+    async def crowd() -> list[BaseException | None]:
+        calls = [workers.run("b", lambda: None, within_s=3 * SLOW_S) for _ in range(100)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert {type(one) for one in asyncio.run(crowd())} == {NoTurnError}
+    assert len(looks) < 110  # one each, when it came
+    gate.set()
+    assert held.result(WAIT_S)
+
+
 @pytest.mark.parametrize("within_s", [inf, WAIT_S])
 def test_a_call__that_is_cancelled__leaves_its_place_at_once(
     make: Callable[[int, int], Workers], within_s: float
