@@ -27,7 +27,7 @@ from core.hall.rules.end import Before, End
 from core.hall.rules.path import ONE, STILL, Path, step
 from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_told_by_agent
+from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_agent_report
 from core.mandate.rules.state import out_after
 from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6
@@ -145,7 +145,7 @@ class Days:
         if now.last_at is None or at > now.last_at:
             now.last_at = at
         self._before = now.worth_usdc_e6
-        if is_told_by_agent(row):
+        if is_agent_report(row):
             self._said(row)
             return
         if now.end is None and self._is_over(row):

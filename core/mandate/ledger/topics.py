@@ -1,4 +1,4 @@
-"""The topics that a mandate's ledger tells when it grows, and that whoever follows it hears
+"""The topics that a mandate's ledger notifies when it grows, and that whoever follows it hears
 (core.db.notices).
 
     m12   the mandate 12 has new rows, or another status

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.mandate.rules.reported import ReportedTarget, target_of
-from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, RowKind, is_told_by_agent
-from core.mandate.rules.told import fee_class_of, is_refusal
+from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, RowKind, is_agent_report
 from core.mandate.rules.tx_facts import (
     CHAIN_CODES,
     CODE_OF_WORD,
@@ -35,6 +34,7 @@ from core.mandate.rules.tx_facts import (
     ChainWord,
     TxFacts,
 )
+from core.mandate.rules.tx_reports import fee_class_of, is_refusal
 
 # of a report that is borne out: the vault checked all else
 _OF_THE_REPORT_ITSELF: Final = frozenset({"target_missing"})
@@ -86,7 +86,7 @@ def chain_words(rows: Iterable[LedgerRow], vault: str | None) -> dict[int, Chain
     by_tx: dict[str, list[LedgerRow]] = {}
     reports = []
     for row in rows:
-        if is_told_by_agent(row):
+        if is_agent_report(row):
             reports.append(row)
         elif row.tx_hash is not None:
             by_tx.setdefault(row.tx_hash, []).append(row)

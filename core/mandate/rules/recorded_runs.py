@@ -70,7 +70,7 @@ def _costs(rows: Iterable[NewRow]) -> _Costs:
 
 
 def _is_payment(row: NewRow) -> bool:
-    """Whether the chain tells of it: an agent's report may hold any key."""
+    """Whether the chain reports it: an agent's report may hold any key."""
     return row.reported_by is not ReportedBy.AGENT and "adapter" in row.payload
 
 
