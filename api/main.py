@@ -47,7 +47,7 @@ from api.tools.registry import entries_of
 from core.chain.nodes import Nodes
 from core.chain.signer import LocalKeySigner, local_signer
 from core.custody.keys import KeyMaker, KeyRing
-from core.custody.seals import tell_at_start
+from core.custody.seals import log_unknown_at_start
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
 from core.fund.accounts import FundSetup, NoAccounts, SimulatedAccounts
@@ -347,7 +347,7 @@ def main() -> None:
     with refusals():
         deps = deps_of(settings)
         admit_operator(settings, deps)
-        tell_at_start(deps.database, settings.custody_keys())
+        log_unknown_at_start(deps.database, settings.custody_keys())
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)

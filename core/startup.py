@@ -45,7 +45,7 @@ def read_settings(*, answers: bool = False) -> Settings:
 
 def require_database(url: str) -> None:
     """A database that does not answer yet is waited for later, by who needs it; a clock that is off is
-    told, since a vault is stopped all the same.
+    logged, since a vault is stopped all the same.
 
     Errors: InvalidParameterError for a database that this code can't work on.
     """

@@ -28,12 +28,12 @@ from sqlalchemy.orm import Session
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.custody.keys import CustodySigner, KeyRing
-from core.custody.seals import reseal_all, tell_at_start
+from core.custody.seals import log_unknown_at_start, reseal_all
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
-from core.exporter import serve_or_tell
+from core.exporter import serve_or_log
 from core.jobs.schedule import Job, JobDatabase, Schedule
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
@@ -136,7 +136,7 @@ class Keeper:
                 settings.database_url, application_name=f"{NAME} metrics", bounds=SCRAPE
             )
             self._metrics.read_rows(self._scraped, settings.chain_id, now_utc)
-        serve_or_tell(
+        serve_or_log(
             self._metrics.registry,
             settings.host,
             settings.keeper_metrics_port,
@@ -356,7 +356,7 @@ def _keeper() -> Keeper:
     with refusals():
         keeper = Keeper(settings, KeeperMetrics(time.monotonic))
     with closing(Database(settings.database_url, bounds=SCRAPE)) as database:
-        tell_at_start(database, settings.custody_keys())
+        log_unknown_at_start(database, settings.custody_keys())
     return keeper
 
 

@@ -96,10 +96,10 @@ def _answer_of(call: NodeCall, said: RPCResponse) -> Any:
         kind = failure_of(call.method, call.params, error)
         if kind is None:
             return refused(call.method, error)
-        told = f"{message_of(error, 'node trouble')} (code {code_of(error)})"
-        return NodeFailure(kind, told, error, ability=call.ability)
+        reason = f"{message_of(error, 'node trouble')} (code {code_of(error)})"
+        return NodeFailure(kind, reason, error, ability=call.ability)
     try:
         return call.parse(said["result"])
     except (ValueError, RecursionError) as fault:
-        told = f"{call.method}: not what it promises: {cleaned(str(fault))}"
-        return NodeFailure(FailureKind.GARBLED, told)
+        reason = f"{call.method}: not what it promises: {cleaned(str(fault))}"
+        return NodeFailure(FailureKind.GARBLED, reason)

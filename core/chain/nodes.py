@@ -144,8 +144,8 @@ class Nodes:
                 break
             if until is None and any(one.result() is not None for one in done):
                 until = time.monotonic() + (within_s if others_s is None else others_s)
-        told = {name: one.result() for one, name in under_way.items() if one not in left}
-        return {name: found for name, found in told.items() if found is not None}
+        answers = {name: one.result() for one, name in under_way.items() if one not in left}
+        return {name: found for name, found in answers.items() if found is not None}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -219,8 +219,8 @@ class Nodes:
 
         Call it before other threads use the nodes. Errors: WrongChainError, RpcError.
         """
-        told = self.batch_of_each([("eth_chainId", [])], WITHIN_S, parse=[results.number])
-        ids = {name: one for name, (one,) in told.items() if isinstance(one, int)}
+        answers = self.batch_of_each([("eth_chainId", [])], WITHIN_S, parse=[results.number])
+        ids = {name: one for name, (one,) in answers.items() if isinstance(one, int)}
         got = None if chain_id in ids.values() else self.call("eth_chainId", parse=results.number)
         if got not in (None, chain_id):
             raise WrongChainError(chain_id, got)

@@ -8,7 +8,7 @@ Laws
   exactly our account. A signer that is configured for another chain, or that somebody else answers
   for, gets nothing sent.
 - An answer takes at most `answer_s`; nothing is asked twice.
-- Neither URL nor token is ever told, in errors or repr.
+- Neither URL nor token is ever shown, in errors or repr.
 Source: https://docs.web3signer.consensys.io/reference/api/json-rpc; clef and geth answer `{raw,
 tx}` where Web3Signer answers raw.
 """

@@ -5,7 +5,7 @@
     data_dir/log       what the server says
 
 Laws
-- `start` is idempotent: a server that runs is used as it stands, whoever started it.
+- `start` is idempotent: a running server is used as it is, whoever started it.
 - Instances with different data folders know nothing of each other (one socket each, no TCP port).
 - The server outlives the process that started it; `stop` ends it. What a killed server left behind
   restarts: Postgres itself recovers the data, once no process works in the cluster any more.

@@ -40,7 +40,7 @@ def outage(session: Session) -> OutageKind | None:
 
 @dataclass(frozen=True, slots=True)
 class LoopPosition:
-    """Where a loop stands.
+    """Where a loop is.
 
     `moved_at`: when its cursor moved last; `block_at`: that block's own time in unix seconds, None
     unkept.

@@ -147,7 +147,7 @@ def ref_of(entry_id: int) -> str:
 
 
 def summary(token_id: str, entry: MiningEntry) -> str:
-    """What the token's room is told of an entry, redacted as the feed is."""
+    """What the token's room is sent of an entry, redacted as the feed is."""
     shown = redact_value(entry.value)
     said = "a value that is not shown" if shown is None else shown
     host = evidence_host(entry.evidence_url)

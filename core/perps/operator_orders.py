@@ -30,7 +30,7 @@ from core.times import next_day, start_of_day
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedOrder:
-    """An order as it stands. What the venue did not say of fills is None."""
+    """An order. What the venue did not say of fills is None."""
 
     id: int
     account: str

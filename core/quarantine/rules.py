@@ -39,7 +39,7 @@ class ShortLedger:
 
     @property
     def issue(self) -> dict[str, Any]:
-        """What stands in every answer about the ledger."""
+        """What every answer about the ledger carries."""
         return {"data_issue": True, "data_issue_reason": self.reason}
 
     def reaches_before(self, at: datetime) -> bool:

@@ -49,7 +49,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.node_logs import WITHIN_S, Stories, Story, stories_of
-from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
+from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, notify_whole
 from indexer.chain.watch import WatchList, keeper_at
 from indexer.chain.write import BlockWriter
 
@@ -228,7 +228,7 @@ class LogProof:
         keys = [incomplete_key(vault.address), *base_keys]
         count = quarantine.withdraw_keys(session, MANDATE, vault.mandate_id, keys, now)
         if count:
-            tell_whole(session, [(MANDATE, vault.mandate_id)], now)
+            notify_whole(session, [(MANDATE, vault.mandate_id)], now)
         return count > 0
 
     # Vaults whose logs are not

@@ -40,7 +40,7 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
-from indexer.chain.quarantine import tell_whole
+from indexer.chain.quarantine import notify_whole
 from indexer.chain.rules import published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
@@ -314,7 +314,7 @@ class TipLoop:
             repository.add_blocks(session, chain.chain_id, [header], now)
             repository.start_cursor(session, TIP, chain.chain_id, start, chain.epoch, now)
             # what was held is met again on the way
-            tell_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
+            notify_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
             if chain.reserve_token is not None:
                 mark = RESERVE_FOLLOWED
                 repository.save_mark(session, mark, chain.chain_id, start, chain.epoch, now)

@@ -39,7 +39,7 @@ from core.transfers.ledger import writer as transfer_ledger
 from indexer.chain.confirmed_range import unwind_confirmed
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_key
-from indexer.chain.quarantine import tell_whole
+from indexer.chain.quarantine import notify_whole
 
 
 class ForkUnclearError(OutsideError):
@@ -142,7 +142,7 @@ def unwind(
     owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
-    tell_whole(session, withdrawn, now)
+    notify_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
     unwind_confirmed(session, chain, fork.ancestor, now)

@@ -62,7 +62,7 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
     ):
         parts.ensure(session, table, first, now + parts.AHEAD)
     ids = _learn(session, world, begins)
-    graph = identity.graph_of(identity.told(session))
+    graph = identity.graph_of(identity.coin_rows(session))
     every = np.arange(len(world.listings))
     writing, past = list[Future[int]](), list[warnings.PastWarning]()
     # A thread has the session, while the next figures are computed.

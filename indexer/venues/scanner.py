@@ -203,8 +203,8 @@ class Scanner:
             added = 0
             for at in (begins - DAY, begins):
                 if not await store.read(onchain.has_day, at.date()):
-                    told = await asyncio.to_thread(self.onchain, venues, at)
-                    added += await store.write(onchain.write, told, at.date())
+                    rows = await asyncio.to_thread(self.onchain, venues, at)
+                    added += await store.write(onchain.write, rows, at.date())
             if added:
                 log.info("on-chain figures", rows=added)
             await self._rest(ONCHAIN_EVERY_S)
@@ -237,5 +237,5 @@ class Scanner:
 
 
 async def _graph(store: ScannerStore) -> CoinGraph:
-    told = await store.read(identity.told)
-    return await asyncio.to_thread(identity.graph_of, told)
+    rows = await store.read(identity.coin_rows)
+    return await asyncio.to_thread(identity.graph_of, rows)

@@ -86,7 +86,7 @@ class _Count:
         """`known`: the day that the standing ended with, as it was kept."""
         try:
             self._wallet = views.wallet_of(self.mandate)
-            self._counted = Days(views.told_of(self.mandate), self.standing, known)
+            self._counted = Days(views.terms_of(self.mandate), self.standing, known)
         except UNREADABLE as error:
             self._give_up(error)
 

@@ -53,7 +53,7 @@ from core.mandate.ledger.projections import (
     projections,
     state_columns,
 )
-from core.mandate.ledger.topics import tell_rows
+from core.mandate.ledger.topics import notify_rows
 from core.mandate.ledger.weeks import Weeks
 from core.mandate.rows import load_rows, mandate_facts, standing_reports
 from core.mandate.rules.ledger import (
@@ -397,7 +397,7 @@ def save(session: WriteSession, ledgers: Sequence[OpenLedger], now: datetime) ->
     grown = [ledger for ledger in ledgers if ledger.fresh]
     if not grown:
         return
-    tell_rows(session, ((ledger.mandate_id, ledger.owner_id) for ledger in grown))
+    notify_rows(session, ((ledger.mandate_id, ledger.owner_id) for ledger in grown))
     _save_heads(session, grown, now)
     _save_projections(session, grown, now)
     session.flush()

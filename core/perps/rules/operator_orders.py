@@ -7,7 +7,7 @@ at the largest amount that they could fill.
     rejected --asked by cloid--> accepted, where its signer sent it again
 
 Laws
-- The row stands, committed, before there is anything to sign; what is signed covers its nonce, which
+- The row is committed before there is anything to sign; what is signed covers its nonce, which
   the venue takes once. So it fills once at most, however often and by whomever it is sent.
 - An order counts against the day's cap from the time it is prepared. What the venue rejected may be
   sent again by its signer: it is settled, and counts no more, once the venue was asked for it SKEW_S
