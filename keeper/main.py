@@ -108,7 +108,7 @@ class Keeper:
         self._tick: Tick | None = None
         self._schedule: Schedule[JobDatabase] | None = None
         self._scraped: Database | None = None
-        self._told_waiting = False
+        self._is_waiting_logged = False
         self._ended = threading.Event()
         self.exit_code = 0
 
@@ -174,9 +174,9 @@ class Keeper:
         Errors: as Tick.run, and InvalidParameterError of a key.
         """
         if not self._leadership.take_within(every_s, now_utc, self._ended.wait):
-            if not self._told_waiting:  # once: a spare may wait for weeks
+            if not self._is_waiting_logged:  # once: a spare may wait for weeks
                 log.info("another keeper leads, waiting")
-            self._told_waiting = True
+            self._is_waiting_logged = True
             return None
         if self._tick is None:
             self._metrics.leading(self._leadership.epoch)

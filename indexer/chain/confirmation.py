@@ -7,8 +7,8 @@
     a block that was taken back is said to be there: the same, the other way round
 
 Laws
-- A node that stands still below the head of the one that it contradicts says nothing: it may sit on
-  a branch that nobody continues.
+- A node that does not move below the head of the one that it contradicts says nothing: it may sit
+  on a branch that nobody continues.
 - A node at fault rests, and so does the one whose block was taken back.
 - All of it happens within `Nodes.pinned`: the others are those that do not answer this round.
 """
@@ -23,7 +23,7 @@ from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 
 WITHIN_S = 3.0  # the others' answer
-STILL_S = 10  # a node whose head stands so long is no witness against a higher one
+STILL_S = 10  # a node whose head has not moved for so long is no witness against a higher one
 REST_S = 30.0
 
 

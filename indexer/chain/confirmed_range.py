@@ -5,7 +5,7 @@
                  '-> else: the mark stays, and the next round asks for half as many blocks
 
 Laws
-- What stands in a log's body is one node's word at the tip: no bloom covers it. What nodes agree about
+- What is in a log's body is one node's word at the tip: no bloom covers it. What nodes agree about
   replaces what the record says of these blocks, in the transaction that moves the mark.
 - A node counts that has our block at the end of the range: one that lacks it has not all of the logs.
   One that does not answer says nothing, and the only one that is set is enough.
@@ -107,18 +107,18 @@ class ConfirmedRanges:
             last_hash = repository.canonical_hash(session, chain.chain_id, number)
         assert last_hash is not None, "a block below one that is canonical"
         names = chain.reader.rpc.names
-        told = chain.reader.logs_of_each(at.number + 1, number, filters, NODES_WITHIN_S, names)
-        said = {
+        found = chain.reader.logs_of_each(at.number + 1, number, filters, NODES_WITHIN_S, names)
+        by_node = {
             name: tuple(sorted(logs, key=lambda one: (one.block_number, one.log_index)))
-            for name, (logs, header) in told.items()
+            for name, (logs, header) in found.items()
             if header.hash == last_hash
         }
-        answers = Counter(said.values()).most_common()
+        answers = Counter(by_node.values()).most_common()
         logs, votes = answers[0] if answers else ((), 0)
         if len(answers) > 1:
             span = {"above": at.number, "up_to": number}
-            log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(said), **span)
-        if votes < min(2, len(names)) or 2 * votes <= len(said):
+            log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(by_node), **span)
+        if votes < min(2, len(names)) or 2 * votes <= len(by_node):
             self._size.failed(number - at.number)
             return None
         self._size.took(number - at.number, len(logs))

@@ -63,7 +63,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a node says of some vaults: the word of each that it could read, None where none stands."""
+    """What a node says of some vaults: the word of each that it could read, None for none."""
 
     node: str
     vault_count: int
@@ -119,7 +119,7 @@ class LogProof:
         return bool(readings) and self._judge(at.number, readings, next_, is_last=len(some) < room)
 
     def _settled(self, session: Session) -> Cursor | None:
-        """Where the record stood at the last round, or stands now."""
+        """Where the record was at the last round, or is now."""
         before, self._tip = self._tip, repository.cursor(session, TIP)
         if before is not None:
             ours = repository.canonical_hash(session, self._chain.chain_id, before.number)
@@ -272,7 +272,7 @@ class LogProof:
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:
-        for node, story in stories.told.items():
+        for node, story in stories.by_node.items():
             if best is not None and story != best:
                 self._chain.reader.rpc.distrust("omits", name=node)
 

@@ -19,7 +19,7 @@ Laws
   is never wrong, only short.
 - Facts are held in the transaction of their block, under its fence. A reorg that orphans the block
   withdraws them.
-- Owners are told while their record is held, and no longer: wherever held facts leave,
+- Owners have an alert while their record is held, and no longer: wherever held facts leave,
   `notify_whole` follows in the same transaction.
 - A fact that is tried again is made from its raw log by today's code, and goes the way that it would
   have gone then. A step is one transaction, fenced: facts are released with the rows that say them,
@@ -250,7 +250,7 @@ def hold(
     facts: Sequence[NewHeld],
     now: datetime,
 ) -> None:
-    """Hold these. The owner is told of the first, unless it waits behind another."""
+    """Hold these. The owner is alerted to the first, unless it waits behind another."""
     repository.hold(session, chain_id, ledger, ledger_id, facts, now)
     first = facts[0]
     if ledger != MANDATE or not first.tries:

@@ -172,7 +172,7 @@ class TipLoop:
             # the chain ends where we do, or the machine that answers is behind
             self._nodes.holds_ours()
             if self._is_stale:
-                # a quiet chain or a node that stands still: another may know more
+                # a quiet chain or a node that does not move: another may know more
                 self._chain.reader.rpc.distrust("stale")
             return TipRound(head.number, self._cursor.number)
         final = self._final_far_ahead(head)

@@ -203,8 +203,8 @@ class Scanner:
             added = 0
             for at in (begins - DAY, begins):
                 if not await store.read(onchain.has_day, at.date()):
-                    rows = await asyncio.to_thread(self.onchain, venues, at)
-                    added += await store.write(onchain.write, rows, at.date())
+                    figures = await asyncio.to_thread(self.onchain, venues, at)
+                    added += await store.write(onchain.write, figures, at.date())
             if added:
                 log.info("on-chain figures", rows=added)
             await self._rest(ONCHAIN_EVERY_S)

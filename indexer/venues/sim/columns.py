@@ -148,7 +148,7 @@ def _traits(world: SimWorld) -> _Traits:
     liquidity = np.array([[one.liquidity] for one in exchanges])
     depth = 12e6 * np.array(ranks, dtype=np.float64).reshape(-1, 1) ** -1.5 * liquidity**0.8 * taste
     quotes = [places.index(one.exchange) if one.quote == "KRW" else len(places) for one in listings]
-    told = [one.capabilities for one in exchanges]
+    known = [one.capabilities for one in exchanges]
     return _Traits(
         keys=keys,
         coin_rows=np.array([one.coin_row for one in listings], dtype=np.int64),
@@ -157,8 +157,8 @@ def _traits(world: SimWorld) -> _Traits:
         spread=np.clip(9.0 * (1e5 / depth) ** 0.65, 0.2, 400.0),
         volume=depth * 45.0,
         drift=np.clip(4e-4 * (1e5 / depth) ** 0.25, 1e-4, 2e-3),
-        levels=np.array([[min(LEVELS, one.max_book_levels)] for one in told]),
-        tells=np.array([[one.currencies] for one in told]),
+        levels=np.array([[min(LEVELS, one.max_book_levels)] for one in known]),
+        tells=np.array([[one.currencies] for one in known]),
         exchange_keys=keys_of((world.seed, one.exchange, one.coin.ticker) for one in listings),
         is_invented=np.array(invented),
     )

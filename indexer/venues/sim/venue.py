@@ -94,7 +94,7 @@ class SimVenue:
                 continue
             seen.add(one.coin.ticker)
             can_deposit, can_withdraw = (
-                False if is_absent and tells.currencies else _told(flags[place, 0])
+                False if is_absent and tells.currencies else _is_open(flags[place, 0])
                 for flags in (found.can_deposit, found.can_withdraw)
             )
             for chain in one.coin.chains if tells.networks else (f"unknown:{self.exchange}",):
@@ -236,5 +236,5 @@ class SimVenue:
         ]
 
 
-def _told(flag: np.int8) -> bool | None:
+def _is_open(flag: np.int8) -> bool | None:
     return None if flag < 0 else bool(flag)
