@@ -38,7 +38,7 @@ class Anchoring:
         self._database = database
         self._reader = reader
         self._anchor = reader.contracts.get(CONTRACT)
-        self._told: int | None = None  # the epoch whose root before is not the contract's
+        self._logged: int | None = None  # the epoch whose root before is not the contract's
 
     def due(self, state: KeeperState) -> list[NewIntent]:
         if self._anchor is None or state.is_stood_down:
@@ -93,6 +93,6 @@ class Anchoring:
 
     def _tell(self, is_other_past: bool, posted: int) -> None:
         """Once for each root of the contract that is none of ours."""
-        if is_other_past and self._told != posted:
+        if is_other_past and self._logged != posted:
             log.error("the anchors' contract has another past, nothing is posted", epoch=posted)
-            self._told = posted
+            self._logged = posted

@@ -144,7 +144,7 @@ class Keeper:
         )
 
     def job(self) -> None:
-        """One tick at the process's edge: whatever it raises is told, and only a lost lead or a
+        """One tick at the process's edge: whatever it raises is logged, and only a lost lead or a
         refused key ends the process.
         """
         try:

@@ -3,7 +3,7 @@
 Laws
 - The loop only counts. What has to be true at the moment of the scrape (the age of the last tick)
   is computed there.
-- What stands in Postgres is read from Postgres at the scrape: leader and spare show the same. While
+- What is in Postgres is read from Postgres at the scrape: leader and spare show the same. While
   it does not answer, these figures are absent.
 - A figure that is not known is absent or NaN, never 0: an alert does not fire on it.
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
@@ -86,7 +86,7 @@ _Sample = tuple[str, Sequence[str], float | None]
 
 
 class KeeperMetrics:
-    """Every figure of one keeper process that its loop tells.
+    """Every figure of one keeper process that its loop reports.
 
     `clock` gives seconds that only rise. Counting is thread-safe.
     """
@@ -122,7 +122,7 @@ class KeeperMetrics:
     def _tick_age_s(self) -> float:
         return UNKNOWN if self._ticked_at is None else self._clock() - self._ticked_at
 
-    # What the loop tells
+    # What the loop reports
 
     def leading(self, epoch: int) -> None:
         """The age of a tick counts from here."""

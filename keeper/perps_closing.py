@@ -198,7 +198,7 @@ class LegClosing:
                 log.warning("no price within the allowance", leg=self.leg.id, coin=position.coin)
                 continue
             sent = self._placed(order, mandate, why)
-            if sent is not None and not self._is_told(sent, sealed):
+            if sent is not None and not self._has_answer(sent, sealed):
                 return
 
     def _placed(self, order: VenueOrder, mandate: OfMandate, why: str) -> SentOrder | None:
@@ -224,11 +224,11 @@ class LegClosing:
             mandate_ledger.append(session, leg.mandate_id, note, now)
         return sent
 
-    def _is_told(self, sent: SentOrder, sealed: SealedKey) -> bool:
+    def _has_answer(self, sent: SentOrder, sealed: SealedKey) -> bool:
         """Send it; whether the venue says what became of it."""
-        place, said = self.place, UNKNOWN
+        place, answer = self.place, UNKNOWN
         try:
-            said = place.desk.send(
+            answer = place.desk.send(
                 sent.order,
                 sent.cloid,
                 placed_at=sent.placed_at,
@@ -237,8 +237,8 @@ class LegClosing:
             )
         except OutsideError as error:
             log.warning("order without an answer", leg=self.leg.id, error=text_of(error))
-        self._answer(sent, said)
-        return said is not UNKNOWN
+        self._answer(sent, answer)
+        return answer is not UNKNOWN
 
     def _is_answered(self) -> bool:
         """Whether of every order of the leg it is known what became of it."""
@@ -287,7 +287,7 @@ class LegClosing:
         leg, now = self.leg, self.place.clock()
         with self.place.database.write() as session:
 
-            def tell(number: int) -> None:
+            def note_stop(number: int) -> None:
                 note = stop_line_note(
                     leg.id,
                     number,
@@ -300,7 +300,7 @@ class LegClosing:
                 mandate_ledger.append(session, leg.mandate_id, note, now)
 
             rows.save_closing(
-                session, leg.id, found, has_filled=self._has_filled, now=now, on_change=tell
+                session, leg.id, found, has_filled=self._has_filled, now=now, on_change=note_stop
             )
 
 

@@ -107,10 +107,10 @@ class NodeLens:
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
             rows = rows or self._ask_lens(part)
             failures = failures + 1 if rows is None else 0
-            told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
-            unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
-            put(self._part(state, (one for one in told if one[1].is_final)))
-            at += 0 if is_again else len(told)
+            read = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
+            unsure |= {vault.vault: (vault, row) for vault, row in read if not row.is_final}
+            put(self._part(state, (one for one in read if one[1].is_final)))
+            at += 0 if is_again else len(read)
             urgent_at, rows = time.monotonic() if is_again else urgent_at, None
         self._left_out = {one.vault: place for place, one in enumerate(order[at:])}
         if failures < MOST_FAILURES:
@@ -201,8 +201,8 @@ class NodeLens:
 
     # What it says
 
-    def _part(self, state: NodeReadings, told: Iterable[tuple[WatchedVault, Row]]) -> NodeReadings:
-        by_vault = {vault.vault: self._reading(vault, row, state.head) for vault, row in told}
+    def _part(self, state: NodeReadings, rows: Iterable[tuple[WatchedVault, Row]]) -> NodeReadings:
+        by_vault = {vault.vault: self._reading(vault, row, state.head) for vault, row in rows}
         return replace(state, by_vault=by_vault)
 
     def _reading(self, vault: WatchedVault, row: Row, head: BlockHeader) -> VaultReading:
@@ -264,10 +264,10 @@ class Lenses:
         """
         rpc = self.reader.rpc
         while time.monotonic() < until and not ended.wait(HEAD_POLL_S):
-            told = rpc.batch_of_each(
+            answers = rpc.batch_of_each(
                 [("eth_blockNumber", ())], ANSWER_S, None, [results.number], HEAD_POLL_S
             )
-            named = ((name, at) for name, (at,) in told.items() if isinstance(at, int))
+            named = ((name, at) for name, (at,) in answers.items() if isinstance(at, int))
             if [name for name, at in named if self._is_higher(name, at)]:
                 return
 

@@ -133,12 +133,12 @@ class Sender:
         said = quotes(self._rpc, sorted({*self._signers, *(tx.signer for tx in attempts)}))
         if not said.heads:
             raise RpcUnreachableError("eth_getBlockByNumber", ["no node names its newest block"])
-        told = receipts(self._rpc, [tx.hash for tx in attempts])
+        found = receipts(self._rpc, [tx.hash for tx in attempts])
         used = [tx.hash for tx in attempts if tx.nonce < said.count(tx.signer)]
-        missing = [one for one in used if not any(by.get(one) for by in told.values())]
+        missing = [one for one in used if not any(by.get(one) for by in found.values())]
         unknown = set(missing) - known(self._rpc, missing) if missing else set[str]()
         signed = signed_of(live, attempts)
-        return Round(said, judged(signed, told, said, unknown, self._signers))
+        return Round(said, judged(signed, found, said, unknown, self._signers))
 
     def _ended(self, live: Sequence[Intent], known_now: Round) -> Iterator[IntentMove]:
         mined = {one.intent.id: one.mined for one in known_now.signed}
@@ -163,9 +163,9 @@ class Sender:
 
     def _send(self, due: Sequence[NewTx]) -> None:
         """To every node."""
-        for part, told in broadcast(self._rpc, due):
-            for node, said in told.items():
-                for tx, answer in zip(part, said, strict=True):
+        for part, by_node in broadcast(self._rpc, due):
+            for node, answers in by_node.items():
+                for tx, answer in zip(part, answers, strict=True):
                     if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:

@@ -118,8 +118,8 @@ class RequestRound:
     _kept_wei: dict[int, int] = field(init=False, default_factory=dict)  # by outbox id
     _layer_1_wei: int = field(init=False, default=0)
     _beat_at: datetime | None = field(init=False, default=None)
-    _told: str | None = field(init=False, default=None)
-    _unbuilt: set[int] = field(init=False, default_factory=set)  # that were told
+    _logged: str | None = field(init=False, default=None)
+    _unbuilt: set[int] = field(init=False, default_factory=set)  # that were logged
 
     def __post_init__(self) -> None:
         self.sender = Sender(self.desk, allows=self._allows)
@@ -262,7 +262,7 @@ class RequestRound:
         self, session: Session, request: OutboxRequest, head: BlockHeader, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
         """What is to be written down: planned, or ended before it began. None: it cannot be built
-        now, which is told once.
+        now, which is logged once.
         """
         builder = self.builders.get(request.kind)
         try:
@@ -356,9 +356,9 @@ class RequestRound:
 
     def _tell(self, why: str | None) -> None:
         """Once: it may last for hours."""
-        if why != self._told and why is not None:
+        if why != self._logged and why is not None:
             log.warning("requests wait", why=why)
-        self._told = why
+        self._logged = why
 
 
 def _again_at(used_up: str, now: datetime) -> datetime:
