@@ -183,7 +183,7 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
         except RpcRefusedError as error:
             return wrong(
                 what,
-                f"the node does not tell the state of block {at.number} ({error}): use one with old "
+                f"the node does not return the state of block {at.number} ({error}): use one with old "
                 "state, or let the indexer catch up and ask again",
             )
         compared += 1

@@ -135,7 +135,7 @@ class Indexer:
             self._watchdog.sign()
             try:
                 if not self._leadership.try_take(now_utc()):
-                    self._tell_waiting()
+                    self._log_waiting()
                     self._stopping.wait(TRY_S)
                     continue
                 self._metrics.leading(self._leadership.epoch)
@@ -272,7 +272,7 @@ class Indexer:
             self._tags[tag] = max(number, self._tags.get(tag, 0))
             self._metrics.heads.labels(tag).set(self._tags[tag])
 
-    def _tell_waiting(self) -> None:
+    def _log_waiting(self) -> None:
         """Once: a spare may wait for weeks."""
         if not self._is_waiting_logged:
             log.info("another indexer leads, waiting")

@@ -313,8 +313,8 @@ def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dic
             )
             for sender, to, data in (calls[number] for number in left)
         ]
-        said = of_each(rpc, asked, [node], [results.number] * len(asked)).get(node, [])
-        found |= {number: _gas_of(answer) for number, answer in zip(left, said, strict=False)}
+        answers = of_each(rpc, asked, [node], [results.number] * len(asked)).get(node, [])
+        found |= {number: _gas_of(answer) for number, answer in zip(left, answers, strict=False)}
     return found
 
 

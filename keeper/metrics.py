@@ -115,8 +115,8 @@ class KeeperMetrics:
         self.gas_budget = self._gauges["requests_gas_budget_wei"]
         self._judge(dict.fromkeys(JUDGED.values(), UNKNOWN))
 
-    def _judge(self, said: Mapping[str, float]) -> None:
-        for name, value in said.items():
+    def _judge(self, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
             self._gauges[name].set(value)
 
     def _tick_age_s(self) -> float:
@@ -134,7 +134,7 @@ class KeeperMetrics:
         """A tick ended well."""
         self._ticked_at = self._clock()
         self._tick_seconds.observe(seconds)
-        self._judge({name: status[said] for said, name in JUDGED.items()})
+        self._judge({name: status[key] for key, name in JUDGED.items()})
 
     def failed(self, error: Exception) -> None:
         """A tick ended in an error: what it would have judged is not known."""

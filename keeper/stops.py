@@ -311,8 +311,8 @@ class Stops:
         fewer = 0 if fees is None else left // max(1, fees.max_fee_wei)
         if fees is None or fewer < LEAST_STOP_GAS:
             return None
-        said = self._called([stop.vault], account, fewer).values()
-        return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in said) else None
+        answers = self._called([stop.vault], account, fewer).values()
+        return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in answers) else None
 
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""

@@ -181,11 +181,11 @@ def check_clock(asked: Preflight) -> Iterator[PartFinding]:
     try:
         with asked.database.read() as session:
             before = time.time()
-            said = session.execute(text("select clock_timestamp()")).scalar_one()
+            answered = session.execute(text("select clock_timestamp()")).scalar_one()
             after = time.time()
         compared.append("the database's")
-        if judge_clock(before, said.timestamp(), after) is not None:
-            off_s = before - said.timestamp()
+        if judge_clock(before, answered.timestamp(), after) is not None:
+            off_s = before - answered.timestamp()
             faults.append(
                 f"{abs(off_s):.0f} s {'ahead of' if off_s > 0 else 'behind'} the database's"
             )

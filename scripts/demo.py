@@ -420,8 +420,8 @@ def verify(story: Story) -> None:
         options = ("--rpc", story.rpc_url, *trusted, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    said = done.stderr + (done.stdout if done.returncode else "")
-    expect("what verify-record says", (done.returncode, said), (0, ""))
+    output = done.stderr + (done.stdout if done.returncode else "")
+    expect("what verify-record says", (done.returncode, output), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
     expect(

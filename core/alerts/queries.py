@@ -133,8 +133,7 @@ def add_of_agent(
     args: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """Alert the owner to a change of an agent's account, unless they have a standing alert of this
-    kind.
+    """Alert the owner to a change of an agent's account, unless such an alert is standing.
 
     `args`: JSON, shown as it is.
     """
@@ -166,7 +165,7 @@ def withdraw_of_agent(session: WriteSession, kind: str, agent_id: int, now: date
 def add_hl_key_lost(
     session: WriteSession, owner_id: int, public_id: str, args: Mapping[str, Any], now: datetime
 ) -> None:
-    """Tell the owner that the venue no longer takes the key of a mandate's perpetuals leg.
+    """Alert the owner that the venue no longer takes the key of a mandate's perpetuals leg.
 
     The caller holds the leg's row, and calls once for each time that the key is lost.
     """

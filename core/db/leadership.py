@@ -196,8 +196,8 @@ class Leadership:
         self._write_beat()
 
     def sign(self) -> None:
-        """The loop gets on with long work that writes nothing yet; its heartbeat tells what it last
-        said. From any thread.
+        """The loop gets on with long work that writes nothing yet; its heartbeat reports what it
+        last said. From any thread.
         """
         self._sign_at = self._clock()
 

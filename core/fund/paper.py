@@ -4,7 +4,7 @@ commits.
     live signals without a trade --> plan --> filled | nothing to do | waits for the next run
     a new hour --> mark
 
-Law: what is shown was marked before the oldest live signal of the vault, so that it tells none.
+Law: what is shown was marked before the oldest live signal of the vault, so that it leaks none.
 """
 
 from collections.abc import Mapping, Sequence

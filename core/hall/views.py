@@ -42,7 +42,7 @@ from core.mandate.rules.terms import agent_fee_bps
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.quarantine.queries import MANDATE, is_held
 
-# Rows that move money or tell of a mark, and what agents tell of trades, results and fees.
+# Rows that move money or report a mark, and what agents report of trades, results and fees.
 OF_THE_HALL: Final = text(
     "(kind in ('move', 'buy', 'sell', 'resolve', 'deposit', 'withdraw', 'payout', 'stop', 'fee') or "
     "(kind = 'note' and reported_by <> 'agent' and jsonb_exists_any(payload, array['mark', "

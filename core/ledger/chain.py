@@ -88,7 +88,7 @@ def known_keys(
 ) -> dict[int, KnownKeys]:
     """As `facts_of`, for several ledgers in one query and without the rows themselves.
 
-    `ledger` is the column that tells them apart.
+    `ledger` is the column that distinguishes them.
     """
     pairs = [(ledger_id, key) for ledger_id, wanted in keys.items() for key in wanted]
     columns = (

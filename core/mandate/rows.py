@@ -313,7 +313,7 @@ def standing_of_blocks(
 
 
 def standing_of_logs(session: Session, mandate_id: int, since: tuple[int, int]) -> list[LedgerRow]:
-    """The rows of a ledger that tell of one log, from that (height, log index) on, in the order of
+    """The rows of a ledger that report one log, from that (height, log index) on, in the order of
     the chain; without the factory's notes, which are every ledger's.
     """
     number, log_index = since

@@ -65,7 +65,7 @@ def is_short_json(raw: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Said]):
-    """`said`: the state that the ledger tells of.
+    """`said`: the state that the ledger gives.
 
     `short`: what of the chain it lacks; None: nothing, so that `said` is the truth.
     """

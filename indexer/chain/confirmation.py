@@ -77,9 +77,9 @@ class Confirmation:
         self._confirm(block, head, is_gone=True)
 
     def _confirm(self, block: Cursor, head: BlockHeader, *, is_gone: bool) -> None:
-        said = self.others([LATEST, block.number])
+        headers = self.others([LATEST, block.number])
         agrees, waits = dict[str, bool](), False
-        for name, (latest, theirs) in said.items():
+        for name, (latest, theirs) in headers.items():
             if latest is not None and self.gets_on(name, latest, head.number):
                 waits |= latest.number < block.number
                 if theirs is not None and theirs.number == block.number:
@@ -102,10 +102,10 @@ class Confirmation:
         if len(self._rpc.names) == 1:
             return {}
         requests = [header_request(height) for height in heights]
-        said = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
+        by_node = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
         return {
             name: [answer if isinstance(answer, BlockHeader) else None for answer in answers]
-            for name, answers in said.items()
+            for name, answers in by_node.items()
         }
 
     def gets_on(self, name: str | None, latest: BlockHeader | None, height: int) -> bool:

@@ -267,7 +267,7 @@ class TipLoop:
         self._nodes.gave(last.number)
         self._chain.metrics.blocks_written(last.number, last.timestamp, len(facts), rows)
         for one in facts:
-            self._tell(one, seen_at)
+            self._log_block(one, seen_at)
 
     def _unwind(self, head: BlockHeader) -> TipRound:
         try:
@@ -324,7 +324,7 @@ class TipLoop:
         with self._chain.database.read() as session:
             return read_watch_list(session, self._chain)
 
-    def _tell(self, facts: BlockFacts, seen_at: datetime) -> None:
+    def _log_block(self, facts: BlockFacts, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
         header, reverts, now = facts.header, len(facts.reverts), self._clock()
         self._chain.metrics.reverts_found.inc(reverts)

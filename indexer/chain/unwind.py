@@ -9,7 +9,7 @@ Laws
 - A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash
   is one.
 - Nothing is deleted: blocks become orphans, ledger rows get compensating rows, owners' alerts are
-  withdrawn, a row of `reorg` tells of it. Transfers that the orphans confirmed fail, in the same
+  withdrawn, a row of `reorg` reports it. Transfers that the orphans confirmed fail, in the same
   transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
 - The search asks for as many headers as the logarithm of the depth, twice.

@@ -216,8 +216,8 @@ class Scanner:
             self.watchdog.sign()
             lags = sorted(lag for one in scans_of for lag in one.lags_s)
             lag_s = lags[int(0.99 * (len(lags) - 1))] if lags else None
-            said = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
-            await asyncio.to_thread(self.leadership.beat, said)
+            status = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
+            await asyncio.to_thread(self.leadership.beat, status)
             moment = time.monotonic()
             if moment - wanted_at >= TARGETS_EVERY_S:
                 wanted_at = moment

@@ -14,7 +14,7 @@ Laws
 - There is a way out of every position: what only reduces one passes without a grade, at any leverage
   and without caps but the consent's largest order, also as the closing half of an order through
   nothing; and the close of what is left passes below the minimum, as venues take it (reduce-only).
-- What is free tells no market: it says its reason, and nothing else of the market.
+- What is free leaks no market: it says its reason, and nothing else of the market.
 """
 
 from collections.abc import Mapping
@@ -188,7 +188,7 @@ def free_plan(facts: SignalFacts) -> SignalPlan | None:
     free = gate(facts)
     if free is not None or facts.account is None:
         return free or _refused(PlanReason.ACCOUNT_UNKNOWN)
-    ungraded = _grade_refused(facts)  # looked at in any case: its time tells no market that is held
+    ungraded = _grade_refused(facts)  # looked at in any case: its time leaks no market that is held
     if ungraded and facts.is_due and not facts.account.positions.get(facts.market, 0):
         return _refused(ungraded)
     return None

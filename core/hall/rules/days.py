@@ -3,8 +3,8 @@
     row -> cash, listed positions, money out elsewhere -> worth after the agent's fee -> result = worth - worth before - flow
 
 Laws
-- Only what the chain and the keeper say makes a result. What the agent alone tells is counted apart
-  (`said_...`), of paper too.
+- Only what the chain and the keeper say makes a result. What only the agent reports is counted
+  apart (`said_...`), of paper too.
 - Money that came from outside is no gain, and money that went to the owner is no loss: a deposit, a
   withdrawal, and what a target that no listed adapter values brings beyond what went there (less
   the agent's fee of it).

@@ -425,7 +425,7 @@ def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datet
     for ledger in ledgers:
         if ledger.mandate_id in held:
             place = {"seq": ledger.seq, "row_hash": bytes.fromhex(ledger.row_hash[2:])}
-            _tell_holders(
+            _refresh_held(
                 session,
                 MandateHead,
                 ledger.mandate_id,
@@ -467,10 +467,10 @@ def _save_projections(session: WriteSession, ledgers: Sequence[OpenLedger], now:
     statement = update(Mandate).where(Mandate.id == moved.c.mandate_id).values(fresh)
     session.execute(statement.execution_options(synchronize_session=False))
     for mandate_id, values in changed:
-        _tell_holders(session, Mandate, mandate_id, values | {"updated_at": now})
+        _refresh_held(session, Mandate, mandate_id, values | {"updated_at": now})
 
 
-def _tell_holders(
+def _refresh_held(
     session: WriteSession, table: type[Any], mandate_id: int, values: Mapping[str, Any]
 ) -> None:
     """Set an object that the session holds as its row is now.

@@ -57,7 +57,7 @@ FIRST_SEQ = 1
 @dataclass(frozen=True, slots=True)
 class _Replay:
     """What is left of a ledger: a state, the rows that count after it, oldest first, and earlier
-    rows that tell of their transactions.
+    rows that report their transactions.
     """
 
     start: MandateState

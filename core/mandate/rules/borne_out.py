@@ -6,7 +6,7 @@ Laws
   target, of that amount. What a report leaves out is not compared.
 - An amount is that of one call, or of all calls to the target together. The vault may be named as
   the target of each of its calls.
-- What no log tells of (a result, a gas fee, a note) is never confirmed, and contradicted only by a
+- What no log reports (a result, a gas fee, a note) is never confirmed, and contradicted only by a
   revert.
 - Without a row of the chain nothing is known: of no transaction, of somebody else's, of one that a
   reorg took back, and of all on paper.

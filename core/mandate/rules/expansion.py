@@ -11,7 +11,7 @@ Laws
 - The same holds for what is signed of it: a mandate that names a spend of a listed adapter has one
   of its VALUED functions too, since a vault values an adapter by the mandate's own rules and by no
   others.
-- An entry that comes to no rule is refused: its clause would tell of something that the agent
+- An entry that comes to no rule is refused: its clause would name something that the agent
   cannot do.
 - A list that was stored still expands, with whatever pins it has; what may be written today is
   checked in target_checks.py.
