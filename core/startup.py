@@ -51,16 +51,16 @@ def require_database(url: str) -> None:
     """
     before = time.time()
     try:
-        said = revisions.said_by(url)
+        answer = revisions.said_by(url)
     except SQLAlchemyError:
         return
-    if (off := judge_clock(before, said.now, time.time())) is not None:
+    if (off := judge_clock(before, answer.now, time.time())) is not None:
         log.error("the clock is off", note=off)
-    if said.revisions is None:
+    if answer.revisions is None:
         raise InvalidParameterError("DATABASE_URL", revisions.MAY_NOT_ASK)
-    if (why := revisions.behind(said.revisions)) is not None:
+    if (why := revisions.behind(answer.revisions)) is not None:
         raise InvalidParameterError("DATABASE_URL", why)
-    if (newer := revisions.ahead(said.revisions)) is not None:
+    if (newer := revisions.ahead(answer.revisions)) is not None:
         log.warning("the database is ahead of this code", note=newer)
 
 

@@ -86,10 +86,10 @@ class RemoteSigner:
 
     def _ask(self, method: str, parameters: list[Any]) -> Any:
         try:
-            said = self._provider.make_request(RPCEndpoint(method), parameters, self._answer_s)
-            if "error" in said:
-                raise refused(method, said["error"])
-            return results.plain(said["result"])
+            response = self._provider.make_request(RPCEndpoint(method), parameters, self._answer_s)
+            if "error" in response:
+                raise refused(method, response["error"])
+            return results.plain(response["result"])
         except (RpcError, NodeFailure, ValueError) as error:
             raise RemoteSignerError(self.address, f"does not sign: {error}") from None
 

@@ -85,9 +85,9 @@ def start(data_dir: Path, settings: Sequence[str] = ()) -> EmbeddedPostgres:
                 _run(data_dir, "pg_ctl", "start", "-D", "cluster")
     except (OSError, subprocess.SubprocessError) as error:
         log = data_dir / "log"
-        said = log.read_text(errors="replace").splitlines()[-4:] if log.exists() else [str(error)]
+        lines = log.read_text(errors="replace").splitlines()[-4:] if log.exists() else [str(error)]
         raise EmbeddedPostgresError(
-            f"The embedded Postgres in {data_dir} does not start: {' / '.join(said)} Choose another "
+            f"The embedded Postgres in {data_dir} does not start: {' / '.join(lines)} Choose another "
             "data folder, or set DATABASE_URL."
         ) from error
     return server

@@ -128,7 +128,7 @@ def _kind_of(error: BaseException) -> OutageKind | None:
         case TooManyConnections() | PoolTimeoutError():
             return OutageKind.BUSY
         case PsycopgOperationalError() if (error.sqlstate or _CONNECTION).startswith(_CONNECTION):
-            return OutageKind.BUSY if any(said in str(error) for said in _REFUSALS) else None
+            return OutageKind.BUSY if any(words in str(error) for words in _REFUSALS) else None
     return None
 
 

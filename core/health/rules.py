@@ -271,11 +271,11 @@ def _seconds(then: datetime, now: datetime) -> int:
 MOST_CLOCK_S: Final = 2  # between this machine and the database
 
 
-def judge_clock(before: float, said: float, after: float) -> str | None:
+def judge_clock(before: float, answered: float, after: float) -> str | None:
     """What is wrong with this machine's clock, which read `before` and `after` the database said what
     time it is, all in unix seconds; None: nothing.
     """
-    ahead_s, behind_s = before - said, said - after
+    ahead_s, behind_s = before - answered, answered - after
     if max(ahead_s, behind_s) <= MOST_CLOCK_S:
         return None
     off = f"{ahead_s:.0f} s ahead of" if ahead_s > 0 else f"{behind_s:.0f} s behind"

@@ -131,14 +131,14 @@ def faults(
         *(() if sums is None else _pairs(sums)),
     )
     found = [
-        _fault(chain_id, record, name, said, theirs, _SAYS[name])
-        for name, said, theirs in pairs
-        if said != theirs
+        _fault(chain_id, record, name, recorded, theirs, _SAYS[name])
+        for name, recorded, theirs in pairs
+        if recorded != theirs
     ]
     covered = contract.reserve_e6 + contract.owed_e6
     if contract.usdc_e6 < covered:
-        said = "the contract holds less USDC than its reserve and what it owes the treasury"
-        found.append(_fault(chain_id, record, "balance", contract.usdc_e6, covered, said))
+        text = "the contract holds less USDC than its reserve and what it owes the treasury"
+        found.append(_fault(chain_id, record, "balance", contract.usdc_e6, covered, text))
     return found
 
 

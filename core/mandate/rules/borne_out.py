@@ -143,8 +143,8 @@ def _amounts(kind: RowKind, calls: Sequence[CallSeen]) -> list[int]:
             return [call.spent_usdc_e6 or call.received_usdc_e6 for call in calls]
 
 
-def _of_amount(said: int | None, amounts: Sequence[int]) -> ChainWord:
-    is_one = said is None or said in amounts or said == sum(amounts)
+def _of_amount(reported: int | None, amounts: Sequence[int]) -> ChainWord:
+    is_one = reported is None or reported in amounts or reported == sum(amounts)
     return ChainWord.BORNE_OUT if amounts and is_one else ChainWord.OTHER_AMOUNT
 
 
@@ -154,11 +154,11 @@ def _of_refusal(facts: TxFacts) -> ChainWord:
     return ChainWord.NOT_REVERTED if facts.is_known else ChainWord.NOT_KNOWN
 
 
-def _of_payment(said: int | None, facts: TxFacts) -> ChainWord:
+def _of_payment(reported: int | None, facts: TxFacts) -> ChainWord:
     if facts.is_reverted:
         return ChainWord.REVERTED
     if not facts.is_known:
         return ChainWord.NOT_KNOWN
     if not facts.paid_usdc_e6:
         return ChainWord.OTHER_TARGET
-    return _of_amount(said, facts.paid_usdc_e6)
+    return _of_amount(reported, facts.paid_usdc_e6)
