@@ -316,7 +316,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def server_of(app: ASGIApp, grace_s: int = GRACE_S) -> Server:
     """The server of one process. What strangers send is bounded by the proxy before it
-    (docs/operations/haproxy.cfg): here stands what holds without one.
+    (docs/operations/haproxy.cfg): here is what holds without one.
     """
     return Server(
         Config(
@@ -354,7 +354,7 @@ def main() -> None:
     server = server_of(create_app(deps))
     entries_of(deps.catalogue)  # read once, and not by the first who asks for a tool
     sys.setswitchinterval(SWITCH_S)
-    gc.freeze()  # what stands from the start is not looked through while calls make garbage
+    gc.freeze()  # what exists from the start is not looked through while calls make garbage
     if settings.host not in LOOPBACK:
         log.warning("the API listens beyond this machine", host=settings.host)
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)

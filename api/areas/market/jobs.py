@@ -175,10 +175,10 @@ def detect(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any
         if now - held.makers_at >= KEPT_FOR:
             held.makers, held.makers_at = usual.makers(session, now), now
         rows = insights.rows(session, now)
-    said = insights.candidates(rows, held.makers)
+    chosen = insights.candidates(rows, held.makers)
     with place.database.read() as session:
-        before = insights.looks(session, said, now)
-    found = insights.cards(rows, said, before, held.makers)
+        before = insights.looks(session, chosen, now)
+    found = insights.cards(rows, chosen, before, held.makers)
     with place.database.write() as session:
         return asdict(insights.write(session, found, now))
 

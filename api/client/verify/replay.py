@@ -93,9 +93,9 @@ def _compare_cash(row: LedgerRow, wanted: NewRow, report: Report) -> None:
             f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be "
             f"{usdc_text(wanted.cash_delta_usdc_e6)}",
         )
-    said, given = (one.payload.get(POSITIONS_VOID) for one in (row, wanted))
-    if said is not given and canonical_json(said) != canonical_json(given):
-        report.say("row.payload", row.seq, f"says {said} is void, it had to be {given}")
+    stated, given = (one.payload.get(POSITIONS_VOID) for one in (row, wanted))
+    if stated is not given and canonical_json(stated) != canonical_json(given):
+        report.say("row.payload", row.seq, f"says {stated} is void, it had to be {given}")
 
 
 def proven_state(
