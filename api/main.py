@@ -48,7 +48,7 @@ from api.tools.registry import entries_of
 from core.chain.nodes import Nodes
 from core.chain.signer import LocalKeySigner, local_signer
 from core.custody.keys import KeyMaker, KeyRing
-from core.custody.seals import tell_at_start
+from core.custody.seals import log_unknown_at_start
 from core.db.engine import Bounds, Database
 from core.errors import InvalidParameterError
 from core.fund.accounts import FundSetup, NoAccounts, SimulatedAccounts
@@ -326,7 +326,7 @@ class Protocol(H11Protocol):
 
 def server_of(app: ASGIApp, grace_s: int = GRACE_S) -> Server:
     """The server of one process. What strangers send is bounded by the proxy before it
-    (docs/operations/haproxy.cfg): here stands what holds without one.
+    (docs/operations/haproxy.cfg): here is what holds without one.
     """
     return Server(
         Config(
@@ -357,14 +357,14 @@ def main() -> None:
     with refusals():
         deps = deps_of(settings)
         admit_operator(settings, deps)
-        tell_at_start(deps.database, settings.custody_keys())
+        log_unknown_at_start(deps.database, settings.custody_keys())
         listener = listen(settings.host, settings.port)
         if settings.api_metrics_port:
             deps.metrics.listen(settings.host, settings.api_metrics_port)
     server = server_of(create_app(deps))
     entries_of(deps.catalogue)  # read once, and not by the first who asks for a tool
     sys.setswitchinterval(SWITCH_S)
-    gc.freeze()  # what stands from the start is not looked through while calls make garbage
+    gc.freeze()  # what exists from the start is not looked through while calls make garbage
     if settings.host not in LOOPBACK:
         log.warning("the API listens beyond this machine", host=settings.host)
     log.info("serving", base_url=settings.base_url, host=settings.host, port=settings.port)

@@ -1,4 +1,4 @@
-"""How a variable of the environment is read: what stands around its text, and the texts that several
+"""How a variable of the environment is read: what is around its text, and the texts that several
 settings are.
 
 One file of settings is read by a shell, systemd and compose, which leave different things around a
@@ -25,7 +25,7 @@ _TYPOGRAPHIC = ("Pi", "Pf")  # categories of quotes
 
 
 def unquoted(text: str) -> str:
-    """Without the blanks around it, or one pair of quotes; what that holds is taken as it stands.
+    """Without the blanks around it, or one pair of quotes; what they enclose is taken as it is.
 
     Errors: ValueError for a quote at one end alone; and without quotes those of `_typed`.
     """
@@ -47,7 +47,7 @@ def _typed(bare: str) -> str:
             )
     for end in {bare[:1], bare[-1:]} - {""}:
         if unicodedata.category(end) in _TYPOGRAPHIC:
-            raise ValueError(f"U+{ord(end):04X} stands at an end of it; drop it, or write \" or '")
+            raise ValueError(f"U+{ord(end):04X} is at an end of it; drop it, or write \" or '")
     return bare
 
 

@@ -17,7 +17,7 @@ UNKNOWN = float("nan")  # a figure that is not known yet: no alert fires on it, 
 log = structlog.get_logger("metrics")
 
 
-def serve_or_tell(registry: CollectorRegistry, address: str, port: int, variable: str) -> None:
+def serve_or_log(registry: CollectorRegistry, address: str, port: int, variable: str) -> None:
     """Listen for scrapes on a thread of its own until the process ends. It does not when no port is set,
     or when it is taken: a process that nobody can watch is better than none.
     """

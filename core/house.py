@@ -28,7 +28,7 @@ class House(BaseModel):
 
     @property
     def book_runner(self) -> int | None:
-        """Whose record stands on the house's own row; None: the house runs no agent."""
+        """Whose record the house's own row holds; None: the house runs no agent."""
         return self.record_runner or self.house_runner or next(iter(self.house_agents), None)
 
     def runner_of(self, agent_id: int) -> int:

@@ -47,12 +47,12 @@ def _or_says_so(rendered: Sequence[Processor]) -> Processor:
 
     def render(logger: Any, name: str, event: Any) -> Any:
         kept = {key: event[key] for key in ("level", "timestamp", "logger") if key in event}
-        said = event.get("event")
+        title = event.get("event")
         try:
             return _made(rendered, logger, name, event)
         except Exception as error:  # whatever a value's own text raises
             kept |= {"event": "no line could be made of an event", "error": type(error).__name__}
-            kept |= {"of": said} if type(said) is str else {}
+            kept |= {"of": title} if type(title) is str else {}
             return _made(rendered, logger, name, kept)
 
     return render

@@ -1,7 +1,7 @@
 """Money: int USDC base units (1e-6) inside, strings with six decimals outside, never a float.
 
 Laws
-- Every conversion stands here; where one rounds, the direction is in its name.
+- Every conversion is here; where one rounds, the direction is in its name.
 - Text is read as text: a JSON number's literal never passes through binary floating point.
 """
 

@@ -9,7 +9,7 @@ Laws
 - A value is its first four and last four characters; one of eight characters or fewer, which those
   would show whole, is not shown at all.
 - Nothing that is shown has 20 hexadecimal digits in a row. In a host, parts that are hexadecimal
-  digits alone count as one row with what stands before them: an address may not be cut by dots.
+  digits alone count as one row with what is before them: an address may not be cut by dots.
 - What is shown is printable: a character that is not, a surrogate included, is shown as U+FFFD.
 - Both functions are total: they take any text and raise nothing.
 """

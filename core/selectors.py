@@ -35,7 +35,7 @@ _MAX_LENGTH: Final = 512
 _MAX_WORDS: Final = 255
 _MAX_DEPTH: Final = 8
 
-OFFSET: Final = "offset"  # stands for a word that only says where a dynamic argument lies
+OFFSET: Final = "offset"  # replaces a word that only says where a dynamic argument lies
 
 
 def selector_of(signature: str, field: str = "signature") -> str:

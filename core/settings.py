@@ -6,7 +6,7 @@ Laws
 - Each setting is parsed here, once: type, bounds, finite numbers. What can't work is refused at
   start (core.startup), never met later.
 - A variable that is set and empty is as one that is not set (core/environment.py).
-- A rule that spans several settings stands in `Settings.model_post_init`.
+- A rule that spans several settings is in `Settings.model_post_init`.
 """
 
 import json

@@ -45,22 +45,22 @@ def read_settings(*, answers: bool = False) -> Settings:
 
 def require_database(url: str) -> None:
     """A database that does not answer yet is waited for later, by who needs it; a clock that is off is
-    told, since a vault is stopped all the same.
+    logged, since a vault is stopped all the same.
 
     Errors: InvalidParameterError for a database that this code can't work on.
     """
     before = time.time()
     try:
-        said = revisions.said_by(url)
+        answer = revisions.said_by(url)
     except SQLAlchemyError:
         return
-    if (off := judge_clock(before, said.now, time.time())) is not None:
+    if (off := judge_clock(before, answer.now, time.time())) is not None:
         log.error("the clock is off", note=off)
-    if said.revisions is None:
+    if answer.revisions is None:
         raise InvalidParameterError("DATABASE_URL", revisions.MAY_NOT_ASK)
-    if (why := revisions.behind(said.revisions)) is not None:
+    if (why := revisions.behind(answer.revisions)) is not None:
         raise InvalidParameterError("DATABASE_URL", why)
-    if (newer := revisions.ahead(said.revisions)) is not None:
+    if (newer := revisions.ahead(answer.revisions)) is not None:
         log.warning("the database is ahead of this code", note=newer)
 
 

@@ -7,7 +7,7 @@ was stored before these rules is shown.
 
 Laws
 - Refused: control characters (in texts of several lines but line feed and tab), what turns the
-  direction of what stands beside it, zero-width characters, tags, fillers that are blank, private
+  direction of what is beside it, zero-width characters, tags, fillers that are blank, private
   use, what Unicode assigns to nothing, halves of surrogate pairs.
 - A joiner is taken between two emoji alone, a variation selector (15 and 16, as text and as picture)
   after an emoji or in a keycap alone, one of Mongolian after a Mongolian letter: any text could be
@@ -103,7 +103,7 @@ def shown(text: str) -> str:
 
 
 def shown_json(value: Any, exact: frozenset[str] = frozenset()) -> Any:
-    """The same JSON with each text, names of fields too, as `shown` writes it; what stands under a
+    """The same JSON with each text, names of fields too, as `shown` writes it; what is under a
     name of `exact` as it is.
     """
     match value:
@@ -132,7 +132,7 @@ def escaped_json(text: str) -> str:
 
 
 def is_hidden(one: str) -> bool:
-    """Whether the character shows nothing, or only changes what stands beside it; spaces do show."""
+    """Whether the character shows nothing, or only changes what is beside it; spaces do show."""
     return unicodedata.category(one) in _REFUSED or _FILLERS.match(one) is not None
 
 
@@ -165,7 +165,7 @@ def _is_taken_within(text: str, place: int, *, lines: bool) -> bool:
 
 
 def _selects(text: str, place: int) -> bool:
-    """Whether it is a selector, of the form of what stands before it."""
+    """Whether it is a selector, of the form of what is before it."""
     one, before = text[place], text[max(0, place - 1) : place]
     if one in "\ufe0e\ufe0f":
         return bool(_EMOJI.match(before)) or _KEYCAP.match(text, place - 1) is not None

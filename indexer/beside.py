@@ -7,7 +7,7 @@ Laws
 - It begins when the process leads and ends with the lead; a spare does none of it.
 - While the tip is behind the chain nothing is begun.
 - Of what is due the work that waits longest is next. Each is followed by a rest as long as it took.
-- What fails costs one turn. The loop is told of it.
+- What fails costs one turn, and is reported to the loop.
 """
 
 import threading
@@ -20,7 +20,7 @@ from core.db.leadership import LeadershipLostError
 
 LEAST_REST_S = 0.01
 JOIN_S = 2.0
-MOST_TROUBLES = 20  # that wait to be told
+MOST_TROUBLES = 20  # that wait to be reported
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from core.transfers.tables import TransferHead
 from indexer.chain.auditor import sums_faults
 
 RIGHT, FAULTS, REFUSED = 0, 1, 2
-MOST_TOLD = 5  # faults of a part: the first ones say enough
+MOST_SHOWN = 5  # faults of a part: the first ones say enough
 ALL = 2**31
 # it reads everything that there is
 BOUNDS = Bounds(pool_size=1, overflow=1, statement_s=0, idle_in_transaction_s=0)
@@ -109,7 +109,7 @@ def _of_ledgers(
         return right(what, f"{len(ids):,}, each sound from its first row to its head")
     return wrong(
         what,
-        f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. A ledger is never repaired: restore "
+        f"{'; '.join(faults[:MOST_SHOWN])}{_more(faults)}. A ledger is never repaired: restore "
         "another backup, and compare with exported records",
     )
 
@@ -183,14 +183,14 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
         except RpcRefusedError as error:
             return wrong(
                 what,
-                f"the node does not tell the state of block {at.number} ({error}): use one with old "
+                f"the node does not return the state of block {at.number} ({error}): use one with old "
                 "state, or let the indexer catch up and ask again",
             )
         compared += 1
     if faults:
         return wrong(
             what,
-            f"{'; '.join(faults[:MOST_TOLD])}{_more(faults)}. See `python -m indexer.rebuild`",
+            f"{'; '.join(faults[:MOST_SHOWN])}{_more(faults)}. See `python -m indexer.rebuild`",
         )
     return right(
         what, f"cash and totals of {compared:,} vaults are the chain's at block {at.number}"
@@ -229,7 +229,7 @@ def anchors(place: RecordPlace) -> Iterator[PartFinding]:
 
 
 def _more(faults: list[str]) -> str:
-    left = len(faults) - MOST_TOLD
+    left = len(faults) - MOST_SHOWN
     return f"; and {left} more" if left > 0 else ""
 
 

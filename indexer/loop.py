@@ -7,8 +7,8 @@ Laws
   more.
 - After anything but a failure of the outside in a round, position and watch list are read again.
 - One thing that is due beside a round and fails keeps neither the others nor the round from being
-  done, and costs nothing of what the process knows: it is told, counted and tried again when it is
-  due.
+  done, and costs nothing of what the process knows: it is logged, counted and tried again when it
+  is due.
 """
 
 import random
@@ -105,7 +105,7 @@ class Indexer:
         self._stopping = threading.Event()
         self._beat_due = self._finality_due = self._deposits_due = 0.0
         self._status: dict[str, Any] = {"state": "starting"}
-        self._told_waiting = False
+        self._is_waiting_logged = False
         self._opened: tuple[int, int] | None = None
 
     def stop(self) -> None:
@@ -135,7 +135,7 @@ class Indexer:
             self._watchdog.sign()
             try:
                 if not self._leadership.try_take(now_utc()):
-                    self._tell_waiting()
+                    self._log_waiting()
                     self._stopping.wait(TRY_S)
                     continue
                 self._metrics.leading(self._leadership.epoch)
@@ -272,11 +272,11 @@ class Indexer:
             self._tags[tag] = max(number, self._tags.get(tag, 0))
             self._metrics.heads.labels(tag).set(self._tags[tag])
 
-    def _tell_waiting(self) -> None:
+    def _log_waiting(self) -> None:
         """Once: a spare may wait for weeks."""
-        if not self._told_waiting:
+        if not self._is_waiting_logged:
             log.info("another indexer leads, waiting")
-        self._told_waiting = True
+        self._is_waiting_logged = True
 
     def _say_trouble(self, error: Exception, *, is_beside: bool = False) -> None:
         """`is_beside`: the round itself ended well."""

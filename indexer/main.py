@@ -28,7 +28,7 @@ from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError, require_epoch
 from core.db.outage import no_database
-from core.exporter import serve_or_tell
+from core.exporter import serve_or_log
 from core.mandate.chain.lens import LENS
 from core.mandate.chain.reader import VaultReader
 from core.market import scans
@@ -118,7 +118,7 @@ def run() -> None:
         indexer = build(settings, metrics)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: indexer.stop())
-    serve_or_tell(
+    serve_or_log(
         metrics.registry, settings.host, settings.indexer_metrics_port, "INDEXER_METRICS_PORT"
     )
     try:

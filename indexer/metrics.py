@@ -157,7 +157,7 @@ class IndexerMetrics:
             else max(0.0, self._clock() - self._newest_block_at)
         )
 
-    # What the loop tells
+    # What the loop reports
 
     def blocks_written(self, number: int, at: int, blocks: int, rows: int) -> None:
         """`blocks` blocks were committed at once, with `rows` of the ledgers; `number` and `at` (unix
@@ -223,7 +223,7 @@ class IndexerMetrics:
         self.held_ledgers.set(ledgers)
         self.held_facts.set(facts)
 
-    # What the auditor tells
+    # What the auditor reports
 
     def audit_began(self) -> None:
         """From here on its age counts: an auditor whose every round fails shows too."""

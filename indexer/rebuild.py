@@ -1,5 +1,5 @@
 """`python -m indexer.rebuild`: hold every vault's logs against its own hash of them again, from its
-terms' digest on, and put right what differs when told so.
+terms' digest on, and put right what differs when asked to.
 
     python -m indexer.rebuild              compare; nothing is changed. Exit 0: all are proven, 1: some are not, 2: refused
     python -m indexer.rebuild --accept     as above, and ask every node for the logs of those that are not
@@ -50,14 +50,14 @@ console = Console(soft_wrap=True)
 
 
 class RebuildRefusedError(OutsideError):
-    """Something stands in the way; the sentence says what to do. Nothing was changed."""
+    """Something is in the way; the sentence says what to do. Nothing was changed."""
 
 
 @app.command()
 def rebuild(
     accept: bool = typer.Option(False, "--accept", help="put right what differs"),
 ) -> None:
-    """Hold every vault's logs against its own hash of them, and repair what differs when told so."""
+    """Check every vault's logs against its own hash of them; repair what differs when asked to."""
     settings = read_settings(answers=True)
     with refusals():
         deployment = settings.deployment("factory", "usdc", LENS)

@@ -38,7 +38,7 @@ class Anchoring:
         self._database = database
         self._reader = reader
         self._anchor = reader.contracts.get(CONTRACT)
-        self._told: int | None = None  # the epoch whose root before is not the contract's
+        self._logged: int | None = None  # the epoch whose root before is not the contract's
 
     def due(self, state: KeeperState) -> list[NewIntent]:
         if self._anchor is None or state.is_stood_down:
@@ -60,7 +60,7 @@ class Anchoring:
         if foreign is not None and self._is_handed_over(foreign, state):
             found, is_other_past = replace(found, root_before=root), False
             log.warning("anchoring goes on after a root of another key", epoch=posted)
-        self._tell(is_other_past, posted)
+        self._log_other_past(is_other_past, posted)
         if is_other_past:
             return []
         return [
@@ -91,8 +91,8 @@ class Anchoring:
             return False
         return sent is not None and to_checksum_address(sent["from"]) != state.keepers.named
 
-    def _tell(self, is_other_past: bool, posted: int) -> None:
+    def _log_other_past(self, is_other_past: bool, posted: int) -> None:
         """Once for each root of the contract that is none of ours."""
-        if is_other_past and self._told != posted:
+        if is_other_past and self._logged != posted:
             log.error("the anchors' contract has another past, nothing is posted", epoch=posted)
-            self._told = posted
+            self._logged = posted

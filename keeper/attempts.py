@@ -104,28 +104,28 @@ def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def receipts(rpc: Nodes, hashes: Sequence[str]) -> Receipts:
     """Of each node that answers, a few at a time; of one that stops to answer nothing more."""
-    told: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {}
     among: Collection[str] = rpc.names
     for part in in_parts(hashes, ASKED_AT_ONCE):
-        said = of_each(
+        by_node = of_each(
             rpc,
             [("eth_getTransactionReceipt", [one]) for one in part],
             among,
             [receipt_of(one) for one in part],
         )
-        for name, answers in said.items():
-            told.setdefault(name, {}).update(zip(part, answers, strict=True))
-        among = said.keys()
-    return told
+        for name, answers in by_node.items():
+            found.setdefault(name, {}).update(zip(part, answers, strict=True))
+        among = by_node.keys()
+    return found
 
 
 def known(rpc: Nodes, hashes: Sequence[str]) -> set[str]:
     """Those that some node has, or cannot deny."""
     asked: list[Request] = [("eth_getTransactionByHash", [one]) for one in hashes]
-    told = of_each(rpc, asked, parse=list(map(transaction_of, hashes))).values()
+    answers = of_each(rpc, asked, parse=list(map(transaction_of, hashes))).values()
     return {
-        one for said in told for one, body in zip(hashes, said, strict=True) if body is not None
-    } | (set() if told else set(hashes))
+        one for each in answers for one, body in zip(hashes, each, strict=True) if body is not None
+    } | (set() if answers else set(hashes))
 
 
 def broadcast(
@@ -143,15 +143,15 @@ def safe_block(rpc: Nodes, quotes: Quotes) -> int:
     """
     asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
     heights = quotes.rising_heights()
-    told = of_each(rpc, asked, heights, [results.header]).values()
-    named = [said[0].number for said in told if isinstance(said[0], BlockHeader)]
+    answers = of_each(rpc, asked, heights, [results.header]).values()
+    named = [header.number for (header,) in answers if isinstance(header, BlockHeader)]
     lowest = min(heights.values())
     return max(min(named, default=lowest - OVER_BLOCKS), lowest - DEEP_BLOCKS)
 
 
 def agreed(
     attempts: Sequence[TxT],
-    told: Receipts,
+    answers: Receipts,
     reach: Mapping[str, float],
     *,
     is_used: bool = False,
@@ -162,16 +162,16 @@ def agreed(
     `is_used`: every node counts the nonce as used. Then one receipt is enough where there is no
     other, so that a node that denies receipts holds up nothing.
     """
-    needed = 1 if is_used and len(_receipts_of(attempts, told)) == 1 else 2
+    needed = 1 if is_used and len(_receipts_of(attempts, answers)) == 1 else 2
     for attempt in attempts:
         found = {
             name: receipt
-            for name, said in told.items()
-            if isinstance(receipt := said.get(attempt.hash), TransactionReceipt)
+            for name, by_hash in answers.items()
+            if isinstance(receipt := by_hash.get(attempt.hash), TransactionReceipt)
         }
         for receipt in found.values():
             same = sum(_end(one) == _end(receipt) for one in found.values())
-            could = sum(reach.get(name, -1) >= receipt.block_number for name in told)
+            could = sum(reach.get(name, -1) >= receipt.block_number for name in answers)
             if could and same >= min(needed, could):
                 return attempt, receipt
     return None
@@ -181,24 +181,24 @@ def _end(receipt: TransactionReceipt) -> tuple[str, int]:
     return receipt.block_hash, receipt.status
 
 
-def _receipts_of(attempts: Iterable[NewTx], told: Receipts) -> set[tuple[str, str, int]]:
+def _receipts_of(attempts: Iterable[NewTx], answers: Receipts) -> set[tuple[str, str, int]]:
     """Those that any node has, by hash, block and end."""
     return {
         (attempt.hash, *_end(receipt))
         for attempt in attempts
-        for said in told.values()
-        if isinstance(receipt := said.get(attempt.hash), TransactionReceipt)
+        for by_hash in answers.values()
+        if isinstance(receipt := by_hash.get(attempt.hash), TransactionReceipt)
     }
 
 
-def ends_of(attempts: Iterable[NewTx], told: Receipts) -> set[int]:
+def ends_of(attempts: Iterable[NewTx], answers: Receipts) -> set[int]:
     """How these ended, by any node's receipt."""
-    return {status for _, _, status in _receipts_of(attempts, told)}
+    return {status for _, _, status in _receipts_of(attempts, answers)}
 
 
 def judged(
     signed: Sequence[SignedIntent],
-    told: Receipts,
+    answers: Receipts,
     quotes: Quotes,
     unknown: Collection[str],
     own: Collection[str],
@@ -209,8 +209,8 @@ def judged(
     for one in signed:
         (signer, nonce), newest = one.place, one.newest
         is_used = nonce < quotes.mined(signer)
-        mined = agreed(one.attempts, told, quotes.reach(), is_used=is_used)
-        is_seen = bool(ends_of(one.attempts, told))
+        mined = agreed(one.attempts, answers, quotes.reach(), is_used=is_used)
+        is_seen = bool(ends_of(one.attempts, answers))
         free = max(held.get(signer, 0), quotes.reachable(signer))
         is_out_of_reach = (
             newest.state is not TxState.MINED  # what a reorg took out begins again

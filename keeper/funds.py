@@ -132,14 +132,14 @@ class Funds:
         pauser = self.signers.get(Role.PAUSER)
         is_pauser = None if pauser is None else self.reader.is_pauser(pauser.address)
         no_pauser = None if pauser is None or is_pauser else _without_the_role(pauser.address)
-        said = [
+        sentences = [
             self._named(named, own),
             no_pauser,
             *(_key(signer) for signer in self.signers.values()),
             *(balance.attention() for balance in balances),
             *map(self._short_of_gas, gas),
         ]
-        attention = " ".join(sentence for sentence in said if sentence is not None)
+        attention = " ".join(sentence for sentence in sentences if sentence is not None)
         did = {
             "signers": [balance.as_json() for balance in (*balances, *gas)],
             "is_named_by_factory": named == own,

@@ -4,8 +4,8 @@
                is offered
     tip        first the lower median of what the nodes suggest, for a stop again the most; at most MOST_TIP_WEI or twice the least base
                fee, and for a stop at least LEAST_STOP_TIP_WEI: this is paid as offered
-    balance    the most that any node tells: a node that lags must not keep an account from paying. What a mark leaves for stops is
-               reckoned from the lower median: one that tells too much must not spend it
+    balance    the most that any node reports: a node that lags must not keep an account from paying. What a mark leaves for stops is
+               reckoned from the lower median: one that reports too much must not spend it
 
 Caps, of each transaction: the setting's, and MARKET_TIMES what the market asks, so that no row of
 replacements burns an account. A base fee above the setting's cap bars nothing as long as one node
@@ -83,7 +83,7 @@ def _an_eighth_more(wei: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswers:
-    """A number as the nodes tell it."""
+    """A number as the nodes report it."""
 
     least: int
     middle: int
@@ -108,7 +108,7 @@ class Offer:
 @dataclass(frozen=True, slots=True)
 class Market:
     """`balances_wei` and `sure_wei` of our accounts (the most and the lower median of what nodes
-    tell) go down as transactions are made.
+    report) go down as transactions are made.
     """
 
     base_fee_wei: NodeAnswers
@@ -155,8 +155,8 @@ class Market:
         return Fees(max_fee_wei, min(tip_wei, max_fee_wei))
 
 
-def _numbers(told: Mapping[str, Sequence[Any]], place: int) -> list[int]:
-    return [one for said in told.values() if isinstance(one := said[place], int)]
+def _numbers(answers: Mapping[str, Sequence[Any]], place: int) -> list[int]:
+    return [one for each in answers.values() if isinstance(one := each[place], int)]
 
 
 class Quotes:
@@ -164,23 +164,23 @@ class Quotes:
 
     def __init__(
         self,
-        told: Mapping[str, Sequence[Any]],
+        answers: Mapping[str, Sequence[Any]],
         accounts: Sequence[str],
         rising: Collection[str] = (),
     ) -> None:
         """`rising`: nodes whose heads rise."""
         self._rising = rising
         self.heads = {
-            name: head for name, said in told.items() if (head := head_of(said[1])) is not None
+            name: head for name, each in answers.items() if (head := head_of(each[1])) is not None
         }
-        self._told = told
+        self._answers = answers
         self._first = 2 + len(accounts)
         self._place = {account: n for n, account in enumerate(accounts)}
-        tips = _numbers(told, 0) or [TIP_WHEN_UNKNOWN_WEI]
+        tips = _numbers(answers, 0) or [TIP_WHEN_UNKNOWN_WEI]
         bases = [head.base_fee_wei or 0 for head in self.heads.values()] or [0]
         most_tip_wei = max(MOST_TIP_WEI, 2 * min(bases))
-        # where none tells, nothing can be paid for
-        balances = {one: _numbers(told, 2 + n) or [0] for n, one in enumerate(accounts)}
+        # where none answers, nothing can be paid for
+        balances = {one: _numbers(answers, 2 + n) or [0] for n, one in enumerate(accounts)}
         self.market = Market(
             NodeAnswers(min(bases), median_high(bases), max(bases)),
             NodeAnswers(*(min(f(tips), most_tip_wei) for f in (min, median_low, max))),
@@ -212,8 +212,8 @@ class Quotes:
         """
         place = self._first + 2 * self._place[account]
         named = [
-            [c for c in said[place : place + 2] if isinstance(c, int)]
-            for said in self._told.values()
+            [c for c in each[place : place + 2] if isinstance(c, int)]
+            for each in self._answers.values()
         ]
         return sorted({max(counts) for counts in named if counts}, reverse=True)
 
@@ -239,7 +239,7 @@ class Quotes:
         return min(self._counts(account), default=0)
 
     def _counts(self, account: str) -> list[int]:
-        return _numbers(self._told, self._first + 2 * self._place[account] + 1)
+        return _numbers(self._answers, self._first + 2 * self._place[account] + 1)
 
 
 def _most(counts: Collection[int]) -> int:
@@ -261,9 +261,9 @@ def of_each(
     is `others_s` later than another says nothing. Where all of them failed a moment ago, the one that
     answers first.
     """
-    told = rpc.batch_of_each(requests, ASKED_S, among, parse, others_s)
-    if told or not requests or (among is not None and set(among) != set(rpc.names)):
-        return told
+    found = rpc.batch_of_each(requests, ASKED_S, among, parse, others_s)
+    if found or not requests or (among is not None and set(among) != set(rpc.names)):
+        return found
     try:
         with rpc.pinned():
             answers = rpc.batch_settled(requests, parse, ASKED_S)
@@ -293,13 +293,13 @@ def quotes_and(
         asked += [("eth_getTransactionCount", [account, at]) for at in ("pending", "latest")]
     counts, wei = [results.number] * (2 * len(accounts)), [results.wei] * len(accounts)
     parsers = [results.fee, results.header, *wei, *counts, *parse]
-    told = of_each(rpc, [*asked, *requests], parse=parsers)
-    for name, said in told.items():
-        if isinstance(said[1], BlockHeader):
-            rpc.saw(name, said[1])
-    rising = {name for name in told if rpc.head_age_s(name) < STILL_S}
-    more = {name: said[len(asked) :] for name, said in told.items()}
-    return Quotes(told, accounts, rising), more
+    answers = of_each(rpc, [*asked, *requests], parse=parsers)
+    for name, each in answers.items():
+        if isinstance(each[1], BlockHeader):
+            rpc.saw(name, each[1])
+    rising = {name for name in answers if rpc.head_age_s(name) < STILL_S}
+    more = {name: each[len(asked) :] for name, each in answers.items()}
+    return Quotes(answers, accounts, rising), more
 
 
 def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dict[int, int | str]:
@@ -318,8 +318,8 @@ def gas_of_calls(rpc: Nodes, calls: Mapping[int, tuple[str, str, bytes]]) -> dic
             )
             for sender, to, data in (calls[number] for number in left)
         ]
-        said = of_each(rpc, asked, [node], [results.number] * len(asked)).get(node, [])
-        found |= {number: _gas_of(answer) for number, answer in zip(left, said, strict=False)}
+        answers = of_each(rpc, asked, [node], [results.number] * len(asked)).get(node, [])
+        found |= {number: _gas_of(answer) for number, answer in zip(left, answers, strict=False)}
     return found
 
 

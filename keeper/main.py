@@ -28,12 +28,12 @@ from sqlalchemy.orm import Session
 from core.chain.nodes import Nodes
 from core.chain.signer import Signer
 from core.custody.keys import CustodySigner, KeyRing
-from core.custody.seals import reseal_all, tell_at_start
+from core.custody.seals import log_unknown_at_start, reseal_all
 from core.db.engine import Bounds, Database
 from core.db.leadership import Leadership, LeadershipLostError
 from core.db.outage import no_database
 from core.errors import InvalidParameterError, OutsideError, text_of
-from core.exporter import serve_or_tell
+from core.exporter import serve_or_log
 from core.jobs.schedule import Job, JobDatabase, Schedule
 from core.keeper.gas import GasBudgets
 from core.mandate.chain.lens import LENS
@@ -108,7 +108,7 @@ class Keeper:
         self._tick: Tick | None = None
         self._schedule: Schedule[JobDatabase] | None = None
         self._scraped: Database | None = None
-        self._told_waiting = False
+        self._is_waiting_logged = False
         self._ended = threading.Event()
         self.exit_code = 0
 
@@ -136,7 +136,7 @@ class Keeper:
                 settings.database_url, application_name=f"{NAME} metrics", bounds=SCRAPE
             )
             self._metrics.read_rows(self._scraped, settings.chain_id, now_utc)
-        serve_or_tell(
+        serve_or_log(
             self._metrics.registry,
             settings.host,
             settings.keeper_metrics_port,
@@ -144,7 +144,7 @@ class Keeper:
         )
 
     def job(self) -> None:
-        """One tick at the process's edge: whatever it raises is told, and only a lost lead or a
+        """One tick at the process's edge: whatever it raises is logged, and only a lost lead or a
         refused key ends the process.
         """
         try:
@@ -174,9 +174,9 @@ class Keeper:
         Errors: as Tick.run, and InvalidParameterError of a key.
         """
         if not self._leadership.take_within(every_s, now_utc, self._ended.wait):
-            if not self._told_waiting:  # once: a spare may wait for weeks
+            if not self._is_waiting_logged:  # once: a spare may wait for weeks
                 log.info("another keeper leads, waiting")
-            self._told_waiting = True
+            self._is_waiting_logged = True
             return None
         if self._tick is None:
             self._metrics.leading(self._leadership.epoch)
@@ -355,7 +355,7 @@ def _keeper() -> Keeper:
     with refusals():
         keeper = Keeper(settings, KeeperMetrics(time.monotonic))
     with closing(Database(settings.database_url, bounds=SCRAPE)) as database:
-        tell_at_start(database, settings.custody_keys())
+        log_unknown_at_start(database, settings.custody_keys())
     return keeper
 
 

@@ -3,7 +3,7 @@
 Laws
 - The loop only counts. What has to be true at the moment of the scrape (the age of the last tick)
   is computed there.
-- What stands in Postgres is read from Postgres at the scrape: leader and spare show the same. While
+- What is in Postgres is read from Postgres at the scrape: leader and spare show the same. While
   it does not answer, these figures are absent.
 - A figure that is not known is absent or NaN, never 0: an alert does not fire on it.
 - What is exported here is what docs/operations/alerts.yml may name; a test holds the two together.
@@ -86,7 +86,7 @@ _Sample = tuple[str, Sequence[str], float | None]
 
 
 class KeeperMetrics:
-    """Every figure of one keeper process that its loop tells.
+    """Every figure of one keeper process that its loop reports.
 
     `clock` gives seconds that only rise. Counting is thread-safe.
     """
@@ -115,14 +115,14 @@ class KeeperMetrics:
         self.gas_budget = self._gauges["requests_gas_budget_wei"]
         self._judge(dict.fromkeys(JUDGED.values(), UNKNOWN))
 
-    def _judge(self, said: Mapping[str, float]) -> None:
-        for name, value in said.items():
+    def _judge(self, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
             self._gauges[name].set(value)
 
     def _tick_age_s(self) -> float:
         return UNKNOWN if self._ticked_at is None else self._clock() - self._ticked_at
 
-    # What the loop tells
+    # What the loop reports
 
     def leading(self, epoch: int) -> None:
         """The age of a tick counts from here."""
@@ -134,7 +134,7 @@ class KeeperMetrics:
         """A tick ended well."""
         self._ticked_at = self._clock()
         self._tick_seconds.observe(seconds)
-        self._judge({name: status[said] for said, name in JUDGED.items()})
+        self._judge({name: status[key] for key, name in JUDGED.items()})
 
     def failed(self, error: Exception) -> None:
         """A tick ended in an error: what it would have judged is not known."""

@@ -125,11 +125,11 @@ class Closings:
     def _attention(self) -> dict[str, str]:
         with self.place.database.read() as session:
             stuck = rows.count_stuck(session)
-        said = (
+        sentence = (
             f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL, and at what "
             "the venue says in hl_order_result of their records."
         )
-        return {ATTENTION: said} if stuck else {}
+        return {ATTENTION: sentence} if stuck else {}
 
 
 @dataclass(slots=True)
@@ -198,7 +198,7 @@ class LegClosing:
                 log.warning("no price within the allowance", leg=self.leg.id, coin=position.coin)
                 continue
             sent = self._placed(order, mandate, why)
-            if sent is not None and not self._is_told(sent, sealed):
+            if sent is not None and not self._has_answer(sent, sealed):
                 return
 
     def _placed(self, order: VenueOrder, mandate: OfMandate, why: str) -> SentOrder | None:
@@ -224,11 +224,11 @@ class LegClosing:
             mandate_ledger.append(session, leg.mandate_id, note, now)
         return sent
 
-    def _is_told(self, sent: SentOrder, sealed: SealedKey) -> bool:
+    def _has_answer(self, sent: SentOrder, sealed: SealedKey) -> bool:
         """Send it; whether the venue says what became of it."""
-        place, said = self.place, UNKNOWN
+        place, answer = self.place, UNKNOWN
         try:
-            said = place.desk.send(
+            answer = place.desk.send(
                 sent.order,
                 sent.cloid,
                 placed_at=sent.placed_at,
@@ -237,8 +237,8 @@ class LegClosing:
             )
         except OutsideError as error:
             log.warning("order without an answer", leg=self.leg.id, error=text_of(error))
-        self._answer(sent, said)
-        return said is not UNKNOWN
+        self._answer(sent, answer)
+        return answer is not UNKNOWN
 
     def _is_answered(self) -> bool:
         """Whether of every order of the leg it is known what became of it."""
@@ -248,34 +248,34 @@ class LegClosing:
         return all(found)
 
     def _is_found(self, sent: SentOrder) -> bool:
-        said = self.place.desk.find(self.leg.owner_address, sent.cloid)
-        if said is None and not has_never_arrived(sent.expires_at, self.place.clock()):
+        answer = self.place.desk.find(self.leg.owner_address, sent.cloid)
+        if answer is None and not has_never_arrived(sent.expires_at, self.place.clock()):
             return False
-        self._answer(sent, said or REJECTED)
+        self._answer(sent, answer or REJECTED)
         return True
 
-    def _answer(self, sent: SentOrder, said: OrderAnswer) -> None:
+    def _answer(self, sent: SentOrder, answer: OrderAnswer) -> None:
         place, now = self.place, self.place.clock()
-        if said.venue_words is not None:
-            log.warning("order rejected", leg=self.leg.id, venue_words=said.venue_words)
-        self._has_filled = self._has_filled or bool(said.total_sz_e8)
+        if answer.venue_words is not None:
+            log.warning("order rejected", leg=self.leg.id, venue_words=answer.venue_words)
+        self._has_filled = self._has_filled or bool(answer.total_sz_e8)
         note = result_note(
             sent.seq,
-            status=said.outcome.value,
+            status=answer.outcome.value,
             cloid=sent.cloid,
-            avg_px=None if said.avg_px_e8 is None else e8_text(said.avg_px_e8),
-            total_sz=None if said.total_sz_e8 is None else e8_text(said.total_sz_e8),
-            oid=said.oid,
-            venue_words=said.venue_words,
+            avg_px=None if answer.avg_px_e8 is None else e8_text(answer.avg_px_e8),
+            total_sz=None if answer.total_sz_e8 is None else e8_text(answer.total_sz_e8),
+            oid=answer.oid,
+            venue_words=answer.venue_words,
             now=now,
         )
         with place.database.write() as session:
-            if rows.answer(session, sent.id, said):
+            if rows.answer(session, sent.id, answer):
                 mandate_ledger.append(session, self.leg.mandate_id, note, now)
 
     def _say_lost(self) -> None:
-        """The owner's alert, unless the readings have said it, or know the account as another kind
-        of account.
+        """The owner's alert, unless the readings have reported it, or know the account as another
+        kind of account.
         """
         if self.leg.state.last_reason in (Degraded.KEY_LOST, Degraded.ACCOUNT_MODE):
             return
@@ -287,7 +287,7 @@ class LegClosing:
         leg, now = self.leg, self.place.clock()
         with self.place.database.write() as session:
 
-            def tell(number: int) -> None:
+            def note_stop(number: int) -> None:
                 note = stop_line_note(
                     leg.id,
                     number,
@@ -300,7 +300,7 @@ class LegClosing:
                 mandate_ledger.append(session, leg.mandate_id, note, now)
 
             rows.save_closing(
-                session, leg.id, found, has_filled=self._has_filled, now=now, on_change=tell
+                session, leg.id, found, has_filled=self._has_filled, now=now, on_change=note_stop
             )
 
 

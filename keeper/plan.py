@@ -270,9 +270,9 @@ def merged(nodes: Sequence[NodeReadings], vaults: Iterable[str]) -> list[VaultRe
     """
     found = list[VaultReading]()
     for vault in vaults:
-        said = [one.by_vault[vault] for one in nodes if vault in one.by_vault]
-        if said:
-            found.append(said[0] if len(said) == 1 else min(said, key=_ignorance))
+        readings = [one.by_vault[vault] for one in nodes if vault in one.by_vault]
+        if readings:
+            found.append(readings[0] if len(readings) == 1 else min(readings, key=_ignorance))
     return found
 
 
@@ -285,8 +285,8 @@ def _ignorance(reading: VaultReading) -> int:
 
 def keepers(nodes: Iterable[NodeReadings], own: str | None) -> FactoryKeepers | None:
     """Whom the factory names: any node that names `own` is believed, and any that proposes it."""
-    said = [one.keepers for one in nodes if one.keepers is not None]
-    return min(said, key=lambda one: (own != one.named, own != one.pending), default=None)
+    named = [one.keepers for one in nodes if one.keepers is not None]
+    return min(named, key=lambda one: (own != one.named, own != one.pending), default=None)
 
 
 def confirmed(planned: Iterable[Sequence[Action]], needed: int) -> list[Action]:
@@ -295,11 +295,11 @@ def confirmed(planned: Iterable[Sequence[Action]], needed: int) -> list[Action]:
     for actions in planned:
         for action in actions:
             found.setdefault((action.kind, action.to), []).append(action)
-    return [said[0] for said in found.values() if len(said) >= needed]
+    return [votes[0] for votes in found.values() if len(votes) >= needed]
 
 
 def agreed_status(nodes: Iterable[NodeReadings], vault: str) -> str | None:
     """Its status, as the record calls that, by the word of each node that spoke of it."""
     readings = (node.by_vault.get(vault) for node in nodes)
-    said = {one.status for one in readings if one is not None and one.status is not None}
-    return OF_VAULT.get(said.pop()) if len(said) == 1 else None
+    statuses = {one.status for one in readings if one is not None and one.status is not None}
+    return OF_VAULT.get(statuses.pop()) if len(statuses) == 1 else None

@@ -107,10 +107,10 @@ class NodeLens:
             part = urgent if is_again else order[at : at + VAULTS_A_CALL]
             rows = rows or self._ask_lens(part)
             failures = failures + 1 if rows is None else 0
-            told = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
-            unsure |= {vault.vault: (vault, row) for vault, row in told if not row.is_final}
-            put(self._part(state, (one for one in told if one[1].is_final)))
-            at += 0 if is_again else len(told)
+            read = list(zip(part, [UNREAD] * len(part) if rows is None else rows, strict=False))
+            unsure |= {vault.vault: (vault, row) for vault, row in read if not row.is_final}
+            put(self._part(state, (one for one in read if one[1].is_final)))
+            at += 0 if is_again else len(read)
             urgent_at, rows = time.monotonic() if is_again else urgent_at, None
         self._left_out = {one.vault: place for place, one in enumerate(order[at:])}
         if failures < MOST_FAILURES:
@@ -137,14 +137,14 @@ class NodeLens:
         if vaults:
             requests.append(self._lens_call(vaults))
             parsers.append(lens.READINGS.answer_of(len(vaults)))
-        said = self._ask(requests, parsers)
-        head = head_of(said[0]) if said is not None else None
-        if said is None or head is None:
+        answers = self._ask(requests, parsers)
+        head = head_of(answers[0]) if answers is not None else None
+        if answers is None or head is None:
             return None, None
-        self.reader.rpc.saw(self.name, said[0])
+        self.reader.rpc.saw(self.name, answers[0])
         age_s = self.reader.rpc.head_age_s(self.name)
-        keepers = _keepers(factory, said[1], said[2])
-        rows = said[3] if vaults and isinstance(said[3], tuple) else None
+        keepers = _keepers(factory, answers[1], answers[2])
+        rows = answers[3] if vaults and isinstance(answers[3], tuple) else None
         return NodeReadings(self.name, head, age_s, keepers), rows
 
     def _lens_call(self, vaults: Sequence[WatchedVault]) -> Request:
@@ -154,9 +154,9 @@ class NodeLens:
         """None: it fails. A node that is over its budget is asked again for a moment."""
         until = time.monotonic() + BUDGET_S
         while True:
-            said = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
-            if said is not None:
-                return self._rows(said[0])
+            answers = self._ask([self._lens_call(vaults)], [lens.READINGS.answer_of(len(vaults))])
+            if answers is not None:
+                return self._rows(answers[0])
             if time.monotonic() > until:
                 return None
             time.sleep(RETRY_S)
@@ -174,7 +174,7 @@ class NodeLens:
         """As many as there is time for, who waits longest first, in turns of those that were valued
         last and of the others, so that neither holds up the other.
 
-        Of the rest, one that was unknown last is unknown, and of what was valued nothing is said.
+        Of the rest, one that was unknown last is unknown, and of what was valued none is shown.
         """
         until = time.monotonic() + ALONE_S
         self._alone = {vault: self._alone[vault] for vault in unsure if vault in self._alone}
@@ -196,13 +196,13 @@ class NodeLens:
 
     def _ask(self, requests: Sequence[Request], parsers: Sequence[Any]) -> list[Any] | None:
         """None: it does not answer, or is over its budget."""
-        said = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
-        return said.get(self.name)
+        answers = self.reader.rpc.batch_of_each(requests, ANSWER_S, [self.name], parsers)
+        return answers.get(self.name)
 
     # What it says
 
-    def _part(self, state: NodeReadings, told: Iterable[tuple[WatchedVault, Row]]) -> NodeReadings:
-        by_vault = {vault.vault: self._reading(vault, row, state.head) for vault, row in told}
+    def _part(self, state: NodeReadings, rows: Iterable[tuple[WatchedVault, Row]]) -> NodeReadings:
+        by_vault = {vault.vault: self._reading(vault, row, state.head) for vault, row in rows}
         return replace(state, by_vault=by_vault)
 
     def _reading(self, vault: WatchedVault, row: Row, head: BlockHeader) -> VaultReading:
@@ -264,10 +264,10 @@ class Lenses:
         """
         rpc = self.reader.rpc
         while time.monotonic() < until and not ended.wait(HEAD_POLL_S):
-            told = rpc.batch_of_each(
+            answers = rpc.batch_of_each(
                 [("eth_blockNumber", ())], ANSWER_S, None, [results.number], HEAD_POLL_S
             )
-            named = ((name, at) for name, (at,) in told.items() if isinstance(at, int))
+            named = ((name, at) for name, (at,) in answers.items() if isinstance(at, int))
             if [name for name, at in named if self._is_higher(name, at)]:
                 return
 

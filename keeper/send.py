@@ -130,15 +130,15 @@ class Sender:
     def _look(self, live: Sequence[Intent]) -> Round:
         with self._desk.database.read() as session:
             attempts = rows.attempts_of(session, [intent.id for intent in live])
-        said = quotes(self._rpc, sorted({*self._signers, *(tx.signer for tx in attempts)}))
-        if not said.heads:
+        nodes = quotes(self._rpc, sorted({*self._signers, *(tx.signer for tx in attempts)}))
+        if not nodes.heads:
             raise RpcUnreachableError("eth_getBlockByNumber", ["no node names its newest block"])
-        told = receipts(self._rpc, [tx.hash for tx in attempts])
-        used = [tx.hash for tx in attempts if tx.nonce < said.count(tx.signer)]
-        missing = [one for one in used if not any(by.get(one) for by in told.values())]
+        found = receipts(self._rpc, [tx.hash for tx in attempts])
+        used = [tx.hash for tx in attempts if tx.nonce < nodes.count(tx.signer)]
+        missing = [one for one in used if not any(by.get(one) for by in found.values())]
         unknown = set(missing) - known(self._rpc, missing) if missing else set[str]()
         signed = signed_of(live, attempts)
-        return Round(said, judged(signed, told, said, unknown, self._signers))
+        return Round(nodes, judged(signed, found, nodes, unknown, self._signers))
 
     def _ended(self, live: Sequence[Intent], known_now: Round) -> Iterator[IntentMove]:
         mined = {one.intent.id: one.mined for one in known_now.signed}
@@ -163,9 +163,9 @@ class Sender:
 
     def _send(self, due: Sequence[NewTx]) -> None:
         """To every node."""
-        for part, told in broadcast(self._rpc, due):
-            for node, said in told.items():
-                for tx, answer in zip(part, said, strict=True):
+        for part, by_node in broadcast(self._rpc, due):
+            for node, answers in by_node.items():
+                for tx, answer in zip(part, answers, strict=True):
                     if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:
@@ -396,7 +396,7 @@ class Sender:
                 for intent, tx in signed:
                     after[intent.id] = self._keep(session, intent, tx, now)
         for move in moves:
-            _tell(move)
+            _log_move(move)
         return [intent for intent in after.values() if NEXT[intent.state]]
 
     def _move(self, session: WriteSession, move: IntentMove, now: datetime) -> Intent:
@@ -430,7 +430,7 @@ def _require_not_void(session: WriteSession, signed: Iterable[tuple[Intent, NewT
         raise VoidRequestError(sorted(void))
 
 
-def _tell(move: IntentMove) -> None:
+def _log_move(move: IntentMove) -> None:
     intent, was = move.intent, move.intent.state
     if move.state != was:
         gas_used = [receipt.gas_used for _, _, receipt in move.attempts if receipt is not None]

@@ -2,8 +2,8 @@
 anything else, `pauser` to remove agents that cannot be stopped, `custody` to send what the API asks
 for, `sponsor` to send sponsored buys.
 
-A role's key stands in the environment, in an encrypted keystore, or with a remote signer; in one of
-these places, never two. One that stands in the environment, or that everybody has, is for a local
+A role's key is in the environment, in an encrypted keystore, or with a remote signer; in one of
+these places, never two. One that is in the environment, or that everybody has, is for a local
 chain only. No role has one = dry run. Built by keeper.main alone (law 4).
 """
 
@@ -38,7 +38,7 @@ def is_local(client_version: str) -> bool:
 
 
 def words_of(error: Exception) -> str:
-    """What is told of an error; one that is not ours may hold anything."""
+    """What is logged of an error; one that is not ours may hold anything."""
     is_ours = isinstance(error, MandateError | OutsideError)
     return (str(error) if is_ours else type(error).__name__)[:ERROR_CHARACTERS]
 
@@ -48,7 +48,7 @@ def require_all_allowed(signers: Mapping[Role, Signer], settings: Any, client_ve
     InvalidParameterError.
     """
     for role, signer in signers.items():
-        is_plain = _told(settings, PREFIXES[role], "PRIVATE_KEY") is not None
+        is_plain = _setting(settings, PREFIXES[role], "PRIVATE_KEY") is not None
         variable = f"{PREFIXES[role]}_PRIVATE_KEY" if is_plain else None
         require_allowed(signer.address, client_version, plain_variable=variable)
 
@@ -107,26 +107,26 @@ def signers_of(settings: Any) -> dict[Role, Signer]:
     return signers
 
 
-def _told(settings: Any, prefix: str, name: str) -> Any:
+def _setting(settings: Any, prefix: str, name: str) -> Any:
     return getattr(settings, f"{prefix}_{name}".lower())
 
 
 def _signer_of(settings: Any, prefix: str) -> Signer | None:
     names = ("PRIVATE_KEY", "KEYSTORE", "REMOTE_SIGNER_URL")
-    named = [f"{prefix}_{name}" for name in names if _told(settings, prefix, name) is not None]
+    named = [f"{prefix}_{name}" for name in names if _setting(settings, prefix, name) is not None]
     if len(named) > 1:
         raise InvalidParameterError(named[1], f"set it or {named[0]}, not both")
-    private_key, keystore, url = (_told(settings, prefix, name) for name in names)
+    private_key, keystore, url = (_setting(settings, prefix, name) for name in names)
     if url is not None:
         return _remote(settings, prefix, url)
-    password_file = _told(settings, prefix, "KEYSTORE_PASSWORD_FILE")
+    password_file = _setting(settings, prefix, "KEYSTORE_PASSWORD_FILE")
     return local_signer(prefix, private_key, keystore, password_file)
 
 
 def _remote(settings: Any, prefix: str, url: str) -> Signer:
     """A token goes over TLS, or to this machine."""
     address, file = (
-        _told(settings, prefix, f"REMOTE_SIGNER_{name}") for name in ("ADDRESS", "TOKEN_FILE")
+        _setting(settings, prefix, f"REMOTE_SIGNER_{name}") for name in ("ADDRESS", "TOKEN_FILE")
     )
     if address is None:
         raise InvalidParameterError(

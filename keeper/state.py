@@ -206,7 +206,7 @@ class Action:
     def reason(self) -> dict[str, Any]:
         """What led to it, as JSON, kept with the intent.
 
-        The block is the one whose state was read: with its time stands how old the worth was.
+        The block is the one whose state was read: its time shows how old the worth was.
         """
         seen = self.reading
         block = self.head if seen is None or seen.block is None else seen.block

@@ -114,10 +114,10 @@ def _title(report: KeeperStatus) -> str:
     leader = report.leader
     if leader is None:
         return "keeper: never ran on this database; start `python -m keeper.main run`"
-    said = leader.status
-    state = said.get("state", "starting") if report.is_alive else "no heartbeat"
-    trouble = f"\n{said['error']}" if said.get("error") else ""
+    status = leader.status
+    state = status.get("state", "starting") if report.is_alive else "no heartbeat"
+    trouble = f"\n{status['error']}" if status.get("error") else ""
     return (
-        f"keeper: {state}, {said.get('mode', '-')}, head {said.get('head', '-')}, epoch "
+        f"keeper: {state}, {status.get('mode', '-')}, head {status.get('head', '-')}, epoch "
         f"{leader.epoch}, {leader.holder}, beat {leader.silent_s(report.now)} s ago{trouble}"
     )

@@ -147,11 +147,11 @@ class Stops:
         """What the nodes say of nonces, fees and the first of them comes in one request."""
         first, accounts = claims[:STOPS_A_TURN], list(self._signers)
         trials = _trials([one.vault for one in first], accounts[0], STOP_GAS)
-        nodes, told = quotes_and(self._rpc, accounts, trials, [results.code] * len(first))
+        nodes, trial_answers = quotes_and(self._rpc, accounts, trials, [results.code] * len(first))
         if not nodes.heads:
             log.warning("stops wait", why="no node names its newest block", stops=len(claims))
             return
-        for node, answers in told.items():
+        for node, answers in trial_answers.items():
             for claim, answer in zip(first, answers, strict=True):
                 claim.note(node, STOP_GAS, answer)
         is_borne_out = False
@@ -312,14 +312,14 @@ class Stops:
         fewer = 0 if fees is None else left // max(1, fees.max_fee_wei)
         if fees is None or fewer < LEAST_STOP_GAS:
             return None
-        said = self._called([stop.vault], account, fewer).values()
-        return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in said) else None
+        answers = self._called([stop.vault], account, fewer).values()
+        return (fees, fewer) if any(not isinstance(one, RpcError) for (one,) in answers) else None
 
     def _broadcast(self, attempts: Sequence[Attempt]) -> None:
         """To every node, in the order of nonces."""
         in_order = {one.tx: one for one in sorted(attempts, key=lambda one: one.slot)}
-        for part, told in broadcast(self._rpc, list(in_order), SENT_S):
-            is_everywhere = told.keys() == set(self._rpc.names)
+        for part, by_node in broadcast(self._rpc, list(in_order), SENT_S):
+            is_everywhere = by_node.keys() == set(self._rpc.names)
             for tx in part:
                 in_order[tx].sent_at = self._clock() if is_everywhere else None
 
@@ -359,25 +359,25 @@ class Stops:
         ]
         asked.sort(key=lambda stop: min(nonce for _, nonce in stop.slots))
         for group in in_parts(asked, STOPS_A_TURN):
-            told = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
-            if not told:
+            answers = receipts(self._rpc, [one.hash for stop in group for one in stop.attempts])
+            if not answers:
                 break
             for stop in group:
-                self._judge(stop, told, nodes, safe)
+                self._judge(stop, answers, nodes, safe)
         self._go_on(nodes)
 
     def _safe(self, nodes: Quotes) -> int:
-        """The highest block that a stop is over in; -1 when nothing stands below the newest one."""
+        """The highest block that a stop is over in; -1 when none is mined below the newest one."""
         mined = [s.receipt.block_number for s in self._rows.stops.values() if s.receipt is not None]
         is_waiting = mined and max(nodes.heights().values()) > min(mined)
         return safe_block(self._rpc, nodes) if is_waiting else -1
 
-    def _judge(self, stop: Stop, told: Receipts, nodes: Quotes, safe: int) -> None:
-        each = [(one, agreed([one.tx], told, nodes.reach())) for one in stop.attempts]
-        found = [(one, said[1]) for one, said in each if said is not None]
+    def _judge(self, stop: Stop, answers: Receipts, nodes: Quotes, safe: int) -> None:
+        each = [(one, agreed([one.tx], answers, nodes.reach())) for one in stop.attempts]
+        found = [(one, mined[1]) for one, mined in each if mined is not None]
         found.sort(key=lambda one: -one[1].status)
         stop.is_doubted = False
-        stop.is_seen = ends_of([one.tx for one in stop.attempts], told) == {1}
+        stop.is_seen = ends_of([one.tx for one in stop.attempts], answers) == {1}
         if not found:
             stop.lose_receipt(nodes.head.number)
             return
@@ -407,10 +407,10 @@ class Stops:
             "gas": hex(attempt.gas),
         }
         asked: list[Request] = [("eth_call", [call, {"blockHash": block_hash}])]
-        told = of_each(self._rpc, asked, parse=[results.code])
-        said = {name: _why(a[0]) for name, a in told.items() if isinstance(a[0], RpcError)}
-        others = [why for name, why in said.items() if name not in stop.words]
-        return next(iter(others or said.values()), "unknown")
+        answers = of_each(self._rpc, asked, parse=[results.code])
+        reasons = {n: _why(one) for n, (one,) in answers.items() if isinstance(one, RpcError)}
+        others = [why for name, why in reasons.items() if name not in stop.words]
+        return next(iter(others or reasons.values()), "unknown")
 
     def _go_on(self, nodes: Quotes) -> None:
         """Send again what is in no block; raise the lowest nonce of each key, and what pays less

@@ -10,7 +10,7 @@ Laws
   none of them.
 
 Without a signer it is a dry run: everything is judged and written down, nothing is planned or sent.
-A keeper that the factory does not name stands down: it judges, and plans nothing but its own
+A keeper that the factory does not name is stood down: it judges, and plans nothing but its own
 acceptance and the stops, which anyone may send.
 """
 
@@ -42,7 +42,7 @@ from keeper.read import Lenses
 from keeper.send import Sender
 from keeper.state import Action, FactoryKeepers, IntentKind, KeeperState, Role, VaultReading
 from keeper.stops import Stops
-from keeper.watch import Watch, tell
+from keeper.watch import Watch, log_action
 
 Job = Callable[[KeeperState, UnixSeconds], list[Action]]
 MARKS_A_DAY = 24
@@ -116,7 +116,7 @@ class Tick:
     _anchoring: Anchoring = field(init=False)
     _last_resort: LastResort = field(init=False)
     _watched: list[WatchedVault] = field(init=False, default_factory=list)
-    _was_told: tuple[bool, bool] = field(init=False, default=(False, False))
+    _was_logged: tuple[bool, bool] = field(init=False, default=(False, False))
 
     def __post_init__(
         self,
@@ -169,7 +169,7 @@ class Tick:
             live = rows.live_intents(session, self.desk.chain_id, of_requests=False)
         named = plan.keepers(nodes, self.own)
         state = self._state(nodes[0], live_kinds(live), named, look.readings)
-        self._tell_changes(state)
+        self._log_changes(state)
         actions = self._within_budget(self._planned(nodes, state, seconds), now)
         acted = {*look.stops, *(action.to for action in actions)}
         new = self._written(state, acted, actions, self._anchors(state, live), seconds, now)
@@ -291,7 +291,7 @@ class Tick:
                 source=reading.source,
             )
         for action in actions:
-            tell(action, is_sent=self.sender is not None)
+            log_action(action, is_sent=self.sender is not None)
         planned = [intent_of(one, state.chain_id) for one in actions] if self.sender else []
         planned += anchors
         if not readings and not planned:
@@ -304,7 +304,7 @@ class Tick:
 
     def _retire(self, nodes: Sequence[NodeReadings], head: BlockHeader, now: datetime) -> None:
         """Vaults that ended are watched no more, once the record has had that for a while, their last
-        mark stands, and the nodes say the same.
+        mark is written, and the nodes say the same.
         """
         ended = [
             (vault.vault, vault.recorded_end)
@@ -319,27 +319,27 @@ class Tick:
                 chain_id = self.desk.chain_id
                 add_ended(session, chain_id, ended[:ENDED_A_TICK], head.number, now)
 
-    def _tell_changes(self, state: KeeperState) -> None:
+    def _log_changes(self, state: KeeperState) -> None:
         """Once when it begins and once when it ends: an idle chain would fill the log."""
-        was_stale, was_stood_down = self._was_told
+        was_stale, was_stood_down = self._was_logged
         if state.is_stale != was_stale:
-            tell = log.warning if state.is_stale else log.info
-            tell(
+            write = log.warning if state.is_stale else log.info
+            write(
                 "stale head, only stops are sent" if state.is_stale else "head is fresh again",
                 head=state.head.number,
                 head_age_s=state.head_age_s,
                 max_head_age_s=state.max_head_age_s,
             )
         if state.is_stood_down != was_stood_down:
-            tell = log.error if state.is_stood_down else log.info
-            tell(
+            write = log.error if state.is_stood_down else log.info
+            write(
                 "the factory names another keeper, standing down"
                 if state.is_stood_down
                 else "the factory names this keeper",
                 keeper=state.own,
                 factory_keeper=state.keepers and state.keepers.named,
             )
-        self._was_told = (state.is_stale, state.is_stood_down)
+        self._was_logged = (state.is_stale, state.is_stood_down)
 
 
 def _is_unknown(reading: VaultReading) -> bool:

@@ -141,18 +141,18 @@ class Watch:
         return LookResult(best, readings, new, self.clock() - begun)
 
     def _stopped(self, part: NodeReadings, known: Collection[str]) -> dict[str, VaultReading]:
-        """What is due of this part; those that were not `known` to be are told."""
+        """What is due of this part; those that were not `known` to be are logged."""
         due = [reading for reading in part.by_vault.values() if plan.is_fallen(reading)]
         for one in due:
             if one.vault not in known:
                 action = one.action(IntentKind.STOP, part.head, FELL)
-                tell(action, is_sent=self.stops is not None)
+                log_action(action, is_sent=self.stops is not None)
         if due and self.stops is not None:
             self.stops.send(due)
         return {one.vault: one for one in due}
 
 
-def tell(action: Action, *, is_sent: bool) -> None:
+def log_action(action: Action, *, is_sent: bool) -> None:
     """`is_sent` false: a dry run."""
     reason = action.reason()
     log.info(

@@ -1,4 +1,4 @@
-"""The venues at which `make demo` can tell its story, by the name that VENUE gives.
+"""The venues at which `make demo` can run, by the name that VENUE gives.
 
 At each the agent buys twice for 200 USDC, and the price falls by 15 %.
 """

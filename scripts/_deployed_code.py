@@ -6,7 +6,7 @@
 
 Laws
 - An immutable is a zero word in the compiled code, and the compiler says where
-  (`immutableReferences`). In those ranges stands what the deployment's record gives; everywhere
+  (`immutableReferences`). Those ranges hold what the deployment's record gives; everywhere
   else the bytes are equal. A zero of the source is a byte like any other.
 - The metadata at the end is a hash of sources and settings. Where it alone differs, the code that
   runs is the same, but it was not built from these sources as they are (a comment is enough): a
@@ -74,7 +74,7 @@ def domain_immutables(name: str, version: str, chain_id: int, at: str) -> tuple[
 
 
 def immutable_places(artifact: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
-    """Where each immutable stands in the code of forge's artifact, in the order of declaration: the
+    """Where each immutable is in the code of forge's artifact, in the order of declaration: the
     project's files come before those of its dependencies. Errors: ValueError when one is no whole
     word.
     """

@@ -39,7 +39,7 @@ class RangeRefusedError(Exception):
 
 
 class LogsMissingError(Exception):
-    """The offices cannot be told from what the node gives; the message says what to do."""
+    """The offices cannot be read from what the node gives; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)

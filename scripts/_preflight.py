@@ -1,4 +1,4 @@
-"""What a deployment stands on, asked part by part: nodes, clock, database, contracts, offices,
+"""What a deployment depends on, asked part by part: nodes, clock, database, contracts, offices,
 accounts, disk, ports (`make preflight`).
 
 Laws
@@ -170,8 +170,8 @@ def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[P
     if len(set(hashes.values())) == 1 and None not in hashes.values():
         yield right(what, f"on block {height}")
     else:
-        told = ", ".join(f"{name} has {found or 'none'}" for name, found in hashes.items())
-        yield wrong(what, f"not on block {height}: {told}; leave out the one that is wrong")
+        listed = ", ".join(f"{name} has {found or 'none'}" for name, found in hashes.items())
+        yield wrong(what, f"not on block {height}: {listed}; leave out the one that is wrong")
 
 
 def check_clock(asked: Preflight) -> Iterator[PartFinding]:
@@ -181,11 +181,11 @@ def check_clock(asked: Preflight) -> Iterator[PartFinding]:
     try:
         with asked.database.read() as session:
             before = time.time()
-            said = session.execute(text("select clock_timestamp()")).scalar_one()
+            answered = session.execute(text("select clock_timestamp()")).scalar_one()
             after = time.time()
         compared.append("the database's")
-        if judge_clock(before, said.timestamp(), after) is not None:
-            off_s = before - said.timestamp()
+        if judge_clock(before, answered.timestamp(), after) is not None:
+            off_s = before - answered.timestamp()
             faults.append(
                 f"{abs(off_s):.0f} s {'ahead of' if off_s > 0 else 'behind'} the database's"
             )

@@ -1,4 +1,4 @@
-"""The database's part of `make preflight`: itself, its migrations, and what stands before it."""
+"""The database's part of `make preflight`: itself, its migrations, and what is before it."""
 
 from collections.abc import Iterator
 
@@ -116,7 +116,7 @@ def _rights(database: Database) -> PartFinding:
 
 
 def proxy_lines(settings: Settings, database: Database) -> Iterator[PartFinding]:
-    """What stands before the database: a pooler, and replicas that answer reads."""
+    """What is before the database: a pooler, and replicas that answer reads."""
     if settings.database_pooled_url is None and settings.database_read_url is None:
         return
     own = _identity(database)

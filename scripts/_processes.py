@@ -31,7 +31,7 @@ class StackError(Exception):
 
 def run_until_ended(command: str, run: Callable[[], int], interrupted: tuple[int, str]) -> None:
     """Exit with what `run` answers. Ctrl-C, SIGTERM and a closed terminal interrupt it, so that it
-    stops what it has started; `interrupted` is the exit code then, and what is said. A fault is one
+    stops what it has started; `interrupted` is the exit code then, and its message. A fault is one
     sentence.
 
     Addresses of this machine are reached without a proxy.
@@ -42,9 +42,9 @@ def run_until_ended(command: str, run: Callable[[], int], interrupted: tuple[int
     try:
         code = run()
     except KeyboardInterrupt:
-        code, said = interrupted
+        code, message = interrupted
         with suppress(OSError):  # the terminal may be gone
-            print(said, flush=True)
+            print(message, flush=True)
     except (StackError, OutsideError) as error:
         sys.exit(f"{command}: {error}")
     sys.exit(code)

@@ -24,7 +24,7 @@ _IMPORT = re.compile(r"^(\s*from )(api\.client|core)(?=[. ])", re.MULTILINE)
 
 
 def used_of_core() -> list[Path]:
-    """The modules of core that the client stands on, with the packages that hold them, from the
+    """The modules of core that the client needs, with the packages that hold them, from the
     repository's folder on.
     """
     graph = grimp.build_graph("api", "core", cache_dir=None)

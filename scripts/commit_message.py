@@ -24,8 +24,8 @@ SCISSORS = "------------------------ >8 ------------------------"
 def faults(message: str, comment: str = "#") -> list[str]:
     """A sentence for each rule that the message breaks; lines that git drops are ignored."""
     kept = message.partition(f"{comment} {SCISSORS}")[0].splitlines()
-    said = "\n".join(line.rstrip() for line in kept if not line.startswith(comment))
-    lines = said.strip().split("\n")
+    text = "\n".join(line.rstrip() for line in kept if not line.startswith(comment))
+    lines = text.strip().split("\n")
     subject, rest = lines[0], lines[1:]
     if not subject:
         return ["The message is empty."]

@@ -1,4 +1,4 @@
-"""One mandate from signature to withdrawal, told step by step and checked at each: `make demo`.
+"""One mandate from signature to withdrawal, shown step by step and checked at each: `make demo`.
 
 It starts a stack of its own on free ports, speaks to it only as an owner, an agent and a keeper
 would (the client of the public API, wallets and the chain), and ends with 0 only when every step
@@ -75,7 +75,7 @@ class Story:
 
     # ------------------------------------------------------------------ what the steps ask
 
-    def tell(self, fact: str) -> None:
+    def note(self, fact: str) -> None:
         self.facts.append(fact)
 
     def mandate(self, api: Client | None = None) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def sign_in(story: Story) -> None:
     agent_id = story.agent_api.user_id
     policy = story.owner_api.mandates.policy_set(agent_id, accepts_mandates=True)
     expect("accepts_mandates", policy["accepts_mandates"], True)
-    story.tell(
+    story.note(
         f"owner {story.owner.address} has a session; agent {agent_id} has a key and "
         f"wallet {story.agent.address}"
     )
@@ -218,8 +218,8 @@ def sign_and_fund(story: Story) -> None:
         "funded mandate", lambda read: read["mandate"]["status"] == "working"
     )
     expect("vault in the record", read["mandate"]["vault_address"], story.vault)
-    story.tell(f"{story.id}, digest {mandates.terms(story.id)['digest']}")
-    story.tell(
+    story.note(f"{story.id}, digest {mandates.terms(story.id)['digest']}")
+    story.note(
         f"vault {story.vault} holds {BUDGET} USDC: two signatures, one transaction, no allowance"
     )
 
@@ -240,7 +240,7 @@ def act(story: Story) -> None:
     used = story.mandate(story.agent_api)["limits"]["used"]
     expect("left_today after two buys", used["left_today"]["value"], "50.000000")
     expect("left_total after two buys", used["left_total"]["value"], "600.000000")
-    story.tell(
+    story.note(
         f"bought twice for {CAP}; left today 50.000000 ({used['left_today']['source']}), "
         "left in total 600.000000"
     )
@@ -271,7 +271,7 @@ def overreach(story: Story) -> None:
         ("OverPerTxCap", "chain", "block_scan"),
     )
     expect("reverts.count", read["limits"]["breaches"]["reverts"]["count"], 1)
-    story.tell(
+    story.note(
         "OverPerTxCap on chain; nobody reported it; the record shows it once, source chain "
         f"({tx[:18]}...)"
     )
@@ -294,7 +294,7 @@ def stray(story: Story) -> None:
     expect("violation", answer["violation"], True)
     broken = [rule["text"] for rule in story.mandate()["progress"]["rules"] if not rule["ok"]]
     expect("one rule is broken at least", bool(broken), True)
-    story.tell(f"stored, violation true; rules[].ok is false for: {'; '.join(broken)}")
+    story.note(f"stored, violation true; rules[].ok is false for: {'; '.join(broken)}")
 
 
 def fall(story: Story) -> None:
@@ -313,7 +313,7 @@ def fall(story: Story) -> None:
     expect("sender of the stop", sender, story.keeper.address)
     blocks = stops[0].block_number - fallen["block"]
     expect("chain_state.stopped", read["chain_state"]["stopped"], True)
-    story.tell(
+    story.note(
         f"worth 940.000000 <= floor 950.000000; stopped {blocks} block(s) and {took:.2f} s "
         "after the price, by enforceStopLine()"
     )
@@ -338,7 +338,7 @@ def after(story: Story) -> None:
     for key in ("left_today", "left_total", "per_action_max", "window_frees_at"):
         expect(f"limits.used.{key}", read["limits"]["used"][key], unknown)
     expect("settle_note is there", bool(read["settle_note"]), True)
-    story.tell(f"refused on chain and in the API; lock: {read['lock']['message']}")
+    story.note(f"refused on chain and in the API; lock: {read['lock']['message']}")
 
 
 def leave(story: Story) -> None:
@@ -377,7 +377,7 @@ def leave(story: Story) -> None:
         (read["lock"]["withdrawable"], read["lock"]["reason"]),
         (False, "nothing_left"),
     )
-    story.tell("940.000000 USDC are home; three attempts by others reverted")
+    story.note("940.000000 USDC are home; three attempts by others reverted")
 
 
 def balance(story: Story) -> None:
@@ -400,15 +400,15 @@ def balance(story: Story) -> None:
         (left, story.usdc_of(story.vault)),
         (0, 0),
     )
-    story.tell(
+    story.note(
         f"{statement['period']['week']}: deposits {statement['flows']['deposits']} - spent "
         f"{statement['flows']['spent']}"
     )
-    story.tell(
+    story.note(
         f"  + received {statement['flows']['received']} - withdrawals "
         f"{statement['flows']['withdrawals']} = cash {statement['cash']['end']}"
     )
-    story.tell("the same to the last micro-USDC in the vault's own totals")
+    story.note("the same to the last micro-USDC in the vault's own totals")
 
 
 def verify(story: Story) -> None:
@@ -420,8 +420,8 @@ def verify(story: Story) -> None:
         options = ("--rpc", story.rpc_url, *trusted, "--json")
         command = [sys.executable, "-m", "api.client.verify.main", str(record), *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    said = done.stderr + (done.stdout if done.returncode else "")
-    expect("what verify-record says", (done.returncode, said), (0, ""))
+    output = done.stderr + (done.stdout if done.returncode else "")
+    expect("what verify-record says", (done.returncode, output), (0, ""))
     report = json.loads(done.stdout)
     figures = report["figures"]
     expect(
@@ -434,14 +434,14 @@ def verify(story: Story) -> None:
     expect("the statement, from the rows", shown["flows"]["unexplained"], "0.000000")
     what = "the statement's cash, from the rows and from the service"
     expect(what, shown["cash"], statement["cash"])
-    story.tell(
+    story.note(
         "verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit code 0"
     )
-    story.tell(
+    story.note(
         f"{figures['rows']} rows and {figures['transactions']} transactions checked, "
         f"{figures['blocks_scanned']} blocks looked through,"
     )
-    story.tell(
+    story.note(
         f"  {figures['http_requests']} requests, {figures['seconds']} s; claims: "
         f"{len(report['claims'])}, of which signed by their authors: {len(report['signed_claims'])}"
     )
@@ -451,7 +451,7 @@ FAILURES = (StepFailedError, ClientError, NodeError, RpcError, TimeoutError, Loo
 STEPS = (sign_in, sign_and_fund, act, overreach, stray, fall, after, leave, balance, verify)
 
 
-def tell(stack: dict[str, Any]) -> int:
+def run_steps(stack: dict[str, Any]) -> int:
     """Run the story against a stack. Returns the exit code."""
     began = time.monotonic()
     with closing(Story(stack)) as story:
@@ -480,14 +480,14 @@ def tell(stack: dict[str, Any]) -> int:
 def run() -> int:
     running = os.environ.get("STACK")
     if running is not None:
-        return tell(json.loads(Path(running).read_text()))
+        return run_steps(json.loads(Path(running).read_text()))
     os.environ.setdefault("WITHOUT", "scanner")  # the story has no part about the market
     directory = directory_from_environment(".local/demo")
     ports = Ports.from_environment() if "PORT" in os.environ else Ports.free()
     with Stack(directory, ports, say=lambda line: print(f"   {line}", flush=True)) as stack:
-        code = tell(stack.facts)
+        code = run_steps(stack.facts)
         if code != 0:
-            print(f"The processes' logs stand in {directory / 'logs'}.", flush=True)
+            print(f"The processes' logs are in {directory / 'logs'}.", flush=True)
     return code
 
 

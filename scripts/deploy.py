@@ -206,16 +206,16 @@ def transactions_of(address: str, tag: str) -> int:
 
 def wait_for_pending(signer: AccountAPI) -> None:
     """Until the chain has what an interrupted run sent, or it is sent twice."""
-    until, told = time.monotonic() + PENDING_S, False
+    until, is_shown = time.monotonic() + PENDING_S, False
     while transactions_of(signer.address, "pending") > transactions_of(signer.address, "latest"):
         if time.monotonic() > until:
             raise click.ClickException(
                 f"nothing was sent.\na transaction of {signer.address} has waited for {PENDING_S:.0f} s: "
                 "speed it up or cancel it by its nonce in a wallet, and run this again"
             )
-        if not told:
+        if not is_shown:
             click.echo(f"{signer.address} has a transaction under way; waiting for it")
-        told = True
+        is_shown = True
         time.sleep(1)
 
 

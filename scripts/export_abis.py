@@ -81,10 +81,10 @@ def meanings() -> dict[str, str]:
         for comment, name in re.findall(
             r"((?:^ *///.*\n)+) *(?:event|error) (\w+)", source, re.MULTILINE
         ):
-            told = " ".join(
+            comment_text = " ".join(
                 line.strip().removeprefix("///").strip() for line in comment.splitlines()
             )
-            found[name] = told.removeprefix("@notice ").split(" @")[0]
+            found[name] = comment_text.removeprefix("@notice ").split(" @")[0]
     return found
 
 
@@ -101,14 +101,14 @@ def reference_text() -> str:
                     for one in entry["inputs"]
                 )
                 entries.setdefault((entry["type"], entry["name"], arguments), []).append(contract)
-    told = meanings()
+    notes = meanings()
     page = HEAD
     for kind, title in (("event", "Events"), ("error", "Errors")):
         page += f"## {title}\n\n| {kind} | in | meaning |\n|---|---|---|\n"
         for (found, name, arguments), contracts in sorted(entries.items()):
             if found == kind:
                 page += (
-                    f"| `{name}({arguments})` | {', '.join(contracts)} | {told.get(name, '')} |\n"
+                    f"| `{name}({arguments})` | {', '.join(contracts)} | {notes.get(name, '')} |\n"
                 )
         page += "\n"
     return page.rstrip() + "\n"

@@ -50,7 +50,7 @@ def page() -> str:
 
 
 def tools_page() -> str:
-    """docs/mcp.md as it stands, with the table of today's tools."""
+    """docs/mcp.md as it is, with the table of today's tools."""
     before, _, after = (DOCS / "mcp.md").read_text().partition(TOOLS_HEAD)
     rows = [
         (operation.tool, operation)
@@ -65,7 +65,7 @@ def tools_page() -> str:
 
 
 def trusted_text(deployments: Path) -> str:
-    """What verify-record trusts without being told: contracts of the published deployments, the
+    """What verify-record trusts by default: contracts of the published deployments, the
     local chain's left out.
     """
     trusted: dict[str, dict[str, list[str]]] = {}

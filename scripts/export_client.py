@@ -250,7 +250,7 @@ def _arguments(call: ClientCall, prefix: str) -> tuple[list[str], list[str]]:
 
 
 def _or_none(kind: str) -> str:
-    """None stands for: not given.
+    """None means: not given.
 
     The service's default is null then, or a value that null is not.
     """

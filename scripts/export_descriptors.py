@@ -95,7 +95,7 @@ def _abi_type(entry: dict[str, Any]) -> str:
 
 
 def texts(made: dict[str, dict[str, Any]]) -> dict[Path, str]:
-    """What stands in each file."""
+    """The text of each file."""
     return {FOLDER / f"{name}.json": json.dumps(one, indent=2) + "\n" for name, one in made.items()}
 
 

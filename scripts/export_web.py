@@ -64,17 +64,17 @@ def selectors() -> dict[str, str]:
 
 def errors() -> dict[str, dict[str, Any]]:
     """By selector."""
-    told = meanings()
+    notes = meanings()
     return {
-        selector: _error(error, told) for selector, error in sorted(errors_by_selector().items())
+        selector: _error(error, notes) for selector, error in sorted(errors_by_selector().items())
     }
 
 
-def _error(error: FunctionAbi, told: Mapping[str, str]) -> dict[str, Any]:
+def _error(error: FunctionAbi, notes: Mapping[str, str]) -> dict[str, Any]:
     return {
         "name": error.name,
         "inputs": [[one.name, one.type] for one in error.inputs],
-        "meaning": told.get(error.name, ""),
+        "meaning": notes.get(error.name, ""),
     }
 
 

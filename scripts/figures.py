@@ -146,8 +146,8 @@ def main() -> None:
     bounds = {name: bound for part in only for name, bound in BOUNDS[part].items()}
     print(f"\n{'figure':28}{'measured':>10}{'bound':>10}")
     for name, value in found.items():
-        said = "" if is_held(name, value, bounds[name]) else "  beyond its bound"
-        print(f"{name:28}{value:>10,.2f}{bounds[name]:>10,}{said}")
+        remark = "" if is_held(name, value, bounds[name]) else "  beyond its bound"
+        print(f"{name:28}{value:>10,.2f}{bounds[name]:>10,}{remark}")
     for name in bounds.keys() - found.keys():
         print(f"{name:28}{'missing':>10}{bounds[name]:>10,}")
     print(json.dumps({name: round(value, 2) for name, value in found.items()}))

@@ -1,4 +1,4 @@
-"""Ask all that a deployment stands on, before its processes start: `make preflight NETWORK=sepolia`.
+"""Check all that a deployment needs before it starts: `make preflight NETWORK=sepolia`.
 
 Reads the same environment as the processes; in a checkout DEPLOYMENT_FILE is by default
 scripts/deployments/<network>.json. One line a finding, `ok` or `WRONG` with what to do; ends with 1 when any is wrong.

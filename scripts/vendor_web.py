@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def files() -> dict[str, bytes]:
-    """What stands in api/web/vendor, by name. Errors: UnknownImportError, OSError."""
+    """What api/web/vendor holds, by name. Errors: UnknownImportError, OSError."""
     by_import = {name: file.name for file in FILES for name in file.imported_as}
     found = {file.name: _rewritten(file, by_import) for file in FILES}
     packages = sorted({file.package for file in FILES})

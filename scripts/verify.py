@@ -56,7 +56,7 @@ from scripts._recorded import (
     to_record,
 )
 
-# A change under way by the view that tells of it: the call that drops it, and who may.
+# A change under way by the view that shows it: the call that drops it, and who may.
 PENDING_ADMIN = {
     "pendingDefaultAdmin": "cancelDefaultAdminTransfer(), by the admin",
     "pendingDefaultAdminDelay": "rollbackDefaultAdminDelay(), by the admin",

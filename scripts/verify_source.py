@@ -34,7 +34,7 @@ from scripts._deployments import (
     record_path,
 )
 
-NOT_OURS = (CIRCLES, "MockUSDC")  # and what stands for it on the devnet
+NOT_OURS = (CIRCLES, "MockUSDC")  # and what replaces it on the devnet
 WANTED = {"*": {"*": ["evm.bytecode.object", "evm.deployedBytecode.object"]}}
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -1,8 +1,8 @@
 """The Python client of the service: typed calls, credentials, safe repetition, payment within
 limits.
 
-It stands alone: nothing of it imports the service. httpx is needed; eth-account only to sign in, to
-sign terms and to pay.
+It is independent: nothing of it imports the service. httpx is needed; eth-account only to sign in,
+to sign terms and to pay.
 """
 
 from api.client.client import Client

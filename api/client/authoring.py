@@ -1,7 +1,7 @@
 """Rows of a record signed by who writes them, so that nobody can write them in their name
 (docs/record.md#signed-rows).
 
-    ask where the next row stands (once)  ->  sign  ->  send  ->  out of order: sign again where the service says
+    ask where the next row is (once)  ->  sign  ->  send  ->  out of order: sign again where the service says
 
 What is signed is made here out of the call itself, never of what the service offers to sign.
 """
@@ -122,8 +122,8 @@ def _amount_text(amount: Any) -> str:
 
 
 def _event_payload(fields: Fields) -> dict[str, Any]:
-    told = {name: fields[name] for name in ("detail", "why") if fields.get(name) is not None}
-    composed: dict[str, Any] = _composed({**(fields.get("payload") or {}), **told})
+    beside = {name: fields[name] for name in ("detail", "why") if fields.get(name) is not None}
+    composed: dict[str, Any] = _composed({**(fields.get("payload") or {}), **beside})
     return composed
 
 
@@ -153,7 +153,7 @@ def _refusal(fields: Fields) -> dict[str, Any]:
 
 class RowSigner:
     """Signs the rows that the calls of one wallet write; remembers where each mandate's next row
-    stands.
+    goes.
     """
 
     def __init__(self, account: "LocalAccount") -> None:

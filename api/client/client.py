@@ -161,10 +161,10 @@ class Client(Areas):
         account = account_of(wallet)
         typed_data = self.mandates.terms(mandate_id)["typed_data"]
         message = typed_data["message"]
-        told = (typed_data["primaryType"], message["publicId"], str(message["owner"]).lower())
-        if told != ("MandateTerms", mandate_id, str(account.address).lower()):
+        offered = (typed_data["primaryType"], message["publicId"], str(message["owner"]).lower())
+        if offered != ("MandateTerms", mandate_id, str(account.address).lower()):
             raise ValueError(
-                f"not signed: the service offers {told} to sign, which are not the terms of "
+                f"not signed: the service offers {offered} to sign, which are not the terms of "
                 f"{mandate_id} for {account.address}"
             )
         return self.mandates.sign(mandate_id, signature=sign_typed_data(account, typed_data))

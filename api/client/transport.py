@@ -120,13 +120,13 @@ class Transport:
         )
 
     def _wait_s(self, request: Request, answer: httpx.Response, attempt: int) -> float | None:
-        """How long to wait before the call is sent again; None: this answer stands."""
+        """How long to wait before the call is sent again; None: this answer is final."""
         if answer.status_code == request.is_answer or not _is_passing(answer):
             return None
-        told_s = _retry_after_s(answer)
-        if told_s > self.retries.longest_s:
+        asked_s = _retry_after_s(answer)
+        if asked_s > self.retries.longest_s:
             return None
-        return max(told_s, self.retries.backoff_s(attempt))
+        return max(asked_s, self.retries.backoff_s(attempt))
 
 
 def _is_passing(answer: httpx.Response) -> bool:

@@ -63,7 +63,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
 
 
 def _require_few_values(raw: bytes) -> None:
-    """Values are told apart by commas that stand in no text; nesting is bounded elsewhere.
+    """Values are separated by commas outside texts; nesting is bounded elsewhere.
 
     Errors: Refusal.
     """
@@ -89,7 +89,7 @@ def require_storable(fields: Mapping[str, Any]) -> None:
 
 
 def _unstorable(value: Any, depth: int) -> tuple[Place, str] | None:
-    """Where the first text of an object or a list stands that can't be kept, one that is a name at
+    """The place of the first text of an object or a list that can't be kept, one that is a name at
     itself, and what can't. Errors: Refusal.
     """
     items = value.items() if isinstance(value, Mapping) else enumerate(value)

@@ -1,4 +1,4 @@
-"""GET /: the console, api/web as it stands on disk when the process starts; no build step.
+"""GET /: the console, api/web as it is on disk when the process starts; no build step.
 
 Laws
 - Files are read once, at the start: a request names one of them or gets 404, and touches no disk.
@@ -82,7 +82,7 @@ def routes_of() -> list[Route]:
     files = _files()
     version = version_of(files)
     page = _answers("index.html", _page(files, version), PAGE_HEADERS)
-    # its own policy, by the hashes of what it carries, stands in the file
+    # its own policy, by the hashes of what it carries, is in the file
     framing = {"Content-Security-Policy": "frame-ancestors 'none'"}
     exit_page = _answers("exit.html", files["exit.html"], {**PAGE_HEADERS, **framing})
     served = {

@@ -6,7 +6,7 @@ Laws
 - Of several valid ones the route's kind decides.
 - A token of connect is no owner session, an owner session no token of connect, a key neither.
 - A secret's prefix says what it is, so that one in the other's header, or with or without `Bearer`
-  before it, counts as sent where it belongs. What belongs in no header is told where it does.
+  before it, counts as sent where it belongs. What belongs in no header is refused with its place.
 """
 
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ log = structlog.get_logger("api")
 class Served:
     """What became of one call.
 
-    As it stands at first it says what is left when nothing answers it: a defect.
+    At first it says what is left when nothing answers it: a defect.
     """
 
     status: int = 500

@@ -66,8 +66,8 @@ def _as_published(schema: dict[str, Any]) -> None:
     is not there: it has no default.
     """
     schema.pop("additionalProperties", None)
-    for told in schema.get("properties", {}).values():
-        told.pop("default", None)
+    for one in schema.get("properties", {}).values():
+        one.pop("default", None)
     if "description" in schema:
         paragraphs = schema["description"].split("\n\n")
         schema["description"] = "\n\n".join(" ".join(text.split()) for text in paragraphs)
@@ -83,13 +83,13 @@ class AnswerBody(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra=_as_published)
 
     @classmethod
-    def of(cls, row: object, **told: Any) -> Self:
-        """What is told, and the other fields as `row` has them by the same names; a field with a default
-        is there only if it is told.
+    def of(cls, row: object, **given: Any) -> Self:
+        """What is given, and the other fields as `row` has them by the same names; a field with a
+        default is there only if it is given.
         """
         wanted = [name for name, field in cls.model_fields.items() if field.is_required()]
-        same = {name: getattr(row, name) for name in wanted if name not in told}
-        return cls(**same | told)
+        same = {name: getattr(row, name) for name in wanted if name not in given}
+        return cls(**same | given)
 
 
 class Text(AnswerBody):
@@ -149,7 +149,7 @@ class Refusal(Exception):
 
     `status` differs from the reason's own only where a decision says so. `remaining` and `missing`
     are JSON values, `retry_at` is aware UTC. `extra` adds top-level keys to the body (`recorded`,
-    `codes`). `next_calls` names calls first to last; without it the reason's own list stands; ids
+    `codes`). `next_calls` names calls first to last; without it the reason's own list applies; ids
     of the refused call's path are filled in either way. `block` adds fields to the machine-readable
     block.
     `keeps_write`: what the service wrote before it raised is kept. `keeps_key`: so is the refusal
@@ -361,7 +361,7 @@ class Sold(Protocol[SoldT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Operation:
-    """One call. `path` has {names} that are fields of the command; {path} stands for several segments.
+    """One call. `path` has {names} that are fields of the command; {path} matches several segments.
     What it takes and answers, its handler says: by the types of its last parameter and its result.
 
     `key` is `<area>.<verb>`. `refuses`: the reasons that the handler itself refuses with; what the
@@ -371,7 +371,7 @@ class Operation:
     the answer of another one than JSON is lines, or the body {"text": ...}. `statuses`: of a plain
     success, then others that are no refusal. `block`: every refusal carries the machine-readable
     object; without it a core refusal is a sentence alone, but for 401, 402 and 429. `example`: a
-    body valid as it stands, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
+    valid body, used in next calls and OpenAPI. `idempotent`: takes Idempotency-Key.
     `more`: what the summary has no room for, in OpenAPI.
     """
 

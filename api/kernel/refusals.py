@@ -42,7 +42,7 @@ CREDENTIAL_REFUSAL = "auth_invalid"
 CHALLENGE = 'Bearer realm="mandate-wallet"'
 CHALLENGES = {CREDENTIAL_REFUSAL: f'{CHALLENGE}, error="invalid_token"'}
 MAY_BE_NONE = [auth.name for auth in EVERY if Credential.NOTHING in auth.takes]
-SEGMENTS = "path"  # the placeholder that stands for several segments
+SEGMENTS = "path"  # the placeholder that matches several segments
 
 _PATH_NAME = re.compile(r"\{(\w+)(?::\w+)?\}")
 _NAME_OF_FILE = re.compile(r"\{(\w+)\}(?=\.)")

@@ -86,7 +86,7 @@ class Event:
 
 
 class StreamPlace(Protocol):
-    """Where a stream stands: immutable, compared by value. `topics`: what it is woken by, the same
+    """Where a stream is: immutable, compared by value. `topics`: what it is woken by, the same
     all along. `id` "": there is none to go on from yet.
     """
 
@@ -95,17 +95,17 @@ class StreamPlace(Protocol):
     @property
     def id(self) -> str: ...
     def read_on(
-        self, session: ReadSession, now: datetime, told: frozenset[str] | None, /
+        self, session: ReadSession, now: datetime, heard: frozenset[str] | None, /
     ) -> "NewEvents": ...
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvents:
-    """What was new, and the place after it. `told` of `read_on` are topics that were heard since the
-    last read; None: any may have been told.
+    """What was new, and the place after it. `heard` of `read_on` are topics that were heard since
+    the last read; None: any may have changed.
 
-    `is_more`: there is more already. `again_s`: read on after that, told or not. `place` None: the
-    caller may not read this any more.
+    `is_more`: there is more already. `again_s`: read on after that, notified or not. `place` None:
+    the caller may not read this any more.
     """
 
     events: Sequence[Event]
@@ -170,8 +170,8 @@ class Stream:
         self.holder = opening.holder
         self._loop = asyncio.get_running_loop()
         self._changed, self._is_ended = asyncio.Event(), False
-        # what was told since it last read; None: anything. It begins with reading what is there.
-        self._told: set[str] | None = None
+        # what was heard since it last read; None: anything. It begins with reading what is there.
+        self._heard: set[str] | None = None
         self._has_news = True
         lives_s = streams.times.lives_s * random.uniform(0.9, 1)  # noqa: S311 (spreads callers)
         self.ending = self._loop.call_later(lives_s, self.end) if lives_s else None
@@ -179,11 +179,11 @@ class Stream:
     def wake(self, topics: frozenset[str] | None) -> None:
         """`topics`: those it follows; None: anything may have changed."""
         if topics is None:
-            self._told = None
+            self._heard = None
         elif not self._has_news:
-            self._told = set(topics)
-        elif self._told is not None:
-            self._told |= topics
+            self._heard = set(topics)
+        elif self._heard is not None:
+            self._heard |= topics
         self._has_news = True
         self._changed.set()
 
@@ -211,8 +211,8 @@ class Stream:
 
     def _read(self) -> "asyncio.Future[NewEvents]":
         self._has_news = False
-        told = None if self._told is None else frozenset(self._told)
-        reading = self._streams.read(self.place, told)
+        heard = None if self._heard is None else frozenset(self._heard)
+        reading = self._streams.read(self.place, heard)
         reading.add_done_callback(lambda _: self._changed.set())
         return reading
 
@@ -309,11 +309,11 @@ class Streams:
         if left:
             await asyncio.wait(left, timeout=END_S)
 
-    def read(self, place: StreamPlace, told: frozenset[str] | None) -> "asyncio.Future[NewEvents]":
+    def read(self, place: StreamPlace, heard: frozenset[str] | None) -> "asyncio.Future[NewEvents]":
         """What is new after that place."""
-        wanted = self._wanted.get((place, told))
+        wanted = self._wanted.get((place, heard))
         if wanted is None:
-            wanted = self._wanted[place, told] = asyncio.get_running_loop().create_future()
+            wanted = self._wanted[place, heard] = asyncio.get_running_loop().create_future()
             if self._reader is None or self._reader.done():
                 self._reader = asyncio.ensure_future(self._read_wanted())
         return wanted
@@ -341,7 +341,7 @@ class Streams:
     def _read_all(self, places: Sequence[_Wanted]) -> list[NewEvents]:
         now = self.clock()
         with self.database.read() as session:
-            return [place.read_on(session, now, told) for place, told in places]
+            return [place.read_on(session, now, heard) for place, heard in places]
 
     async def _beside(self, work: Callable[[], T]) -> T:
         """On a thread that serves calls, one at a time."""
@@ -359,11 +359,11 @@ class Streams:
                 self._wake(topics)
 
     def _wake(self, topics: frozenset[str]) -> None:
-        told: dict[Stream, set[str]] = {}
+        heard: dict[Stream, set[str]] = {}
         for topic in topics & self._by_topic.keys():
             for stream in self._by_topic[topic]:
-                told.setdefault(stream, set()).add(topic)
-        for stream, its in told.items():
+                heard.setdefault(stream, set()).add(topic)
+        for stream, its in heard.items():
             stream.wake(frozenset(its))
 
     async def _recheck(self) -> None:

@@ -6,7 +6,7 @@ nobody need keep them (api/kernel/idempotency.py): HMAC-SHA256 under the pepper 
 alone holds.
 
 Stored is HMAC-SHA256(pepper, token) alone. The tokens are random, so a slow hash would add latency
-and no safety; the pepper stands outside the database, so that a copy of the database verifies
+and no safety; the pepper is outside the database, so that a copy of the database verifies
 nothing.
 """
 

@@ -13,7 +13,7 @@ Laws
 - Few calls compute at a time, so that the event loop gets its turns; what has run for long waits for
   something, and is not one of them.
 - A call that waits holds no thread, and waits no longer than its bound: then it leaves its line, is
-  not begun, and its caller is told so while it still listens. What no caller waits for (the reads
+  not begun, and its caller gets that answer while it listens. What no caller waits for (the reads
   of streams) has no bound.
 - A line has an end: a call waits with all that was sent for it, also when its caller has left. One
   that is cancelled leaves its line at once.
@@ -189,7 +189,7 @@ class Workers:
         return True
 
     def _leave(self, name: Hashable, future: Future[Any]) -> None:
-        """Take a call that waits out of its line, and tell it so; one that has begun goes on."""
+        """Take a call that waits out of its line, and refuse it; one that has begun goes on."""
         with self._lock:
             line = self._lines.get(name)
             if line is None or line.waiting.pop(future, None) is None:

@@ -185,8 +185,8 @@ def _require_few_failures(payment: JudgedPayment) -> int:
         )
         raise _later(payment, detail, barred + BARRED - now)
     failed = payments.failures(payment.session, payment.identity, now - WINDOW)
-    told = ((failed.count, failed.since), (reverts.count, reverts.first))
-    count, since = max(told, key=lambda one: one[0])
+    counts = ((failed.count, failed.since), (reverts.count, reverts.first))
+    count, since = max(counts, key=lambda one: one[0])
     if since is not None and count >= MAX_FAILURES:
         detail = (
             f"The payment was refused: {count} settlements of {payer} failed within an hour; pay "

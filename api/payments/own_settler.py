@@ -86,7 +86,7 @@ class OwnSettler:
         self._gas = gas
         self._sending = threading.Lock()
         self._next_nonce = 0
-        self._told_nonce = 0  # the highest that a node told, from when the window began
+        self._top_nonce = 0  # the highest that a node reported, from when the window began
         self._believed_until = 0.0
 
     @property
@@ -197,24 +197,24 @@ class OwnSettler:
             return tx_hash
 
     def _nonce(self) -> int:
-        """What nodes tell lags behind what they took.
+        """The count of nodes lags behind what they took.
 
-        Where it stands still, the transaction of that nonce was lost, and all that was sent after
+        Where it does not rise, the transaction of that nonce was lost, and all that was sent after
         it waits for it, however much is sent meanwhile: it is sent again. Errors: NotSentError.
         """
         try:
-            told = self._chain.transaction_count(self._signer.address, "pending")
+            count = self._chain.transaction_count(self._signer.address, "pending")
         except RpcError as error:
             raise NotSentError(str(error)) from error
         now = time.monotonic()
         is_lost = (
-            told < self._next_nonce and told <= self._told_nonce and now >= self._believed_until
+            count < self._next_nonce and count <= self._top_nonce and now >= self._believed_until
         )
         if is_lost:
-            self._next_nonce = told
-        if told >= self._next_nonce or told > self._told_nonce:
-            self._told_nonce, self._believed_until = told, now + BELIEVED_S
-        return max(told, self._next_nonce)
+            self._next_nonce = count
+        if count >= self._next_nonce or count > self._top_nonce:
+            self._top_nonce, self._believed_until = count, now + BELIEVED_S
+        return max(count, self._next_nonce)
 
     def _is_known(self, tx_hash: str) -> bool:
         """What a node refuses, another may have, or it itself: "already known"."""

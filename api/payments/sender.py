@@ -9,7 +9,7 @@ come with the same.
     no credential, a key of 22 or more        the Idempotency-Key, from whatever address
     no credential, a shorter key or none      the network address, as limits count it
 
-Law: the database has HMACs under the pepper alone, so that no copy of it tells an address or a key.
+Law: the database has HMACs under the pepper alone, so that no copy of it leaks an address or a key.
 """
 
 import hmac

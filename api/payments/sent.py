@@ -45,7 +45,7 @@ class SignedAuthorization:
 
     @property
     def identity(self) -> tuple[bytes, bytes, bytes]:
-        """What a payment is told from others by: asset, payer, nonce."""
+        """What identifies a payment: asset, payer, nonce."""
         wanted = self.authorization
         return bytes_of(wanted.token), bytes_of(wanted.payer), bytes_of(wanted.nonce)
 
@@ -82,10 +82,10 @@ def require_offered(
     Errors: Refusal payment_invalid that names the first field that differs.
     """
     for field in ("network", "asset", "amount", "pay_to"):
-        said, wanted = str(getattr(accepted, field)), str(getattr(offer, field))
-        if said.lower() != wanted.lower():
+        stated, wanted = str(getattr(accepted, field)), str(getattr(offer, field))
+        if stated.lower() != wanted.lower():
             raise _invalid(
-                read, f"PAYMENT-SIGNATURE: accepted.{_camel(field)} is {said[:80]}; pay {wanted}"
+                read, f"PAYMENT-SIGNATURE: accepted.{_camel(field)} is {stated[:80]}; pay {wanted}"
             )
 
 

@@ -124,16 +124,16 @@ def _may_be_mined(chain: ChainReader, tx_hash: str) -> bool:
 
     The one that it was sent to may be the only one yet.
     """
-    told = chain.rpc.batch_of_each(
+    by_node = chain.rpc.batch_of_each(
         [("eth_getTransactionByHash", [tx_hash])], ASKED_S, parse=[transaction_of(tx_hash)]
     )
-    answers = [answer for (answer,) in told.values() if not isinstance(answer, RpcRefusedError)]
+    answers = [answer for (answer,) in by_node.values() if not isinstance(answer, RpcRefusedError)]
     return not answers or any(answer is not None for answer in answers)
 
 
 def _is_for(read: MeteredRead, payment_config: PaymentConfig, event: X402Paid) -> bool:
-    said = (event.pay_to, event.amount, event.resource_hash)
-    return said == (payment_config.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
+    logged = (event.pay_to, event.amount, event.resource_hash)
+    return logged == (payment_config.pay_to, read.amount_usdc_e6, resource_hash(read.resource))
 
 
 def _serve(

@@ -66,7 +66,7 @@ class StripLimits(AnswerBody):
 
 class StripWork(AnswerBody):
     verified_task_claims: int
-    finalized_kg_claims: int = Field(description="values of mining whose approval stands")
+    finalized_kg_claims: int = Field(description="approved values of mining that were not reversed")
 
 
 class StripMandate(AnswerBody):

@@ -1,6 +1,6 @@
 """The message of EIP-4361 (Sign-In with Ethereum): its parts, read in time linear in its length.
 
-No rule of ours stands here.
+No rule of ours is here.
 """
 
 import re

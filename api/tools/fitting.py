@@ -27,11 +27,11 @@ def fitted(body: Mapping[str, Any]) -> Mapping[str, Any]:
         whole.setdefault(name, len(longest))
         del longest[len(longest) // 2 :]
         lists = dict(_lists(cut, ""))
-    said = ", ".join(
+    cuts = ", ".join(
         f"{name} has {len(lists.get(name, ()))} of {number}" for name, number in whole.items()
     )
     return cut | {
-        "note": f"Shortened to fit a tool's answer: {said[:200]}. The same call over HTTP returns everything."
+        "note": f"Shortened to fit a tool's answer: {cuts[:200]}. The same call over HTTP returns everything."
     }
 
 

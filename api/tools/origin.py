@@ -4,7 +4,7 @@ else's.
 A web page can make its visitor's browser call a name that it has pointed at this machine (DNS
 rebinding). Such a call carries the page's name in Host, and in Origin; programs other than browsers
 send no Origin. Source: MCP, Streamable HTTP, security warning. Ports and schemes are not compared:
-they tell no machine from another.
+they identify no machine.
 """
 
 from urllib.parse import urlsplit

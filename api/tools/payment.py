@@ -1,4 +1,4 @@
-"""x402 of a tool's call: what HTTP carries in headers stands in `_meta` (x402 v2, MCP transport).
+"""x402 of a tool's call: what HTTP carries in headers is in `_meta` (x402 v2, MCP transport).
 
     params._meta["x402/payment"]            a payment, as PAYMENT-SIGNATURE has it in base64
     result._meta["x402/payment-response"]   what came of it, as PAYMENT-RESPONSE has it in base64

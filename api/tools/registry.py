@@ -74,8 +74,8 @@ def described(tool: Tool, operation: Operation) -> Described:
 
 def _description(operation: Operation) -> str:
     fields = others_in(operation.answer)
-    said = f" {FREE_WORDS}: {', '.join(fields)}." if fields else ""
-    return f"{operation.summary}{said}"
+    free = f" {FREE_WORDS}: {', '.join(fields)}." if fields else ""
+    return f"{operation.summary}{free}"
 
 
 def hints(tool: Tool, operation: Operation) -> ToolAnnotations:

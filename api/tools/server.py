@@ -7,7 +7,7 @@ Laws
 - Whatever the pipeline answers is the tool's result, structured and as text: a refusal is `isError`
   with the body that the route would answer. Protocol errors are left for what is no call of ours:
   an unknown tool is -32602.
-- What HTTP says beside a body stands in `_meta`: of the result `service/status` and
+- What HTTP says beside a body is in `_meta`: of the result `service/status` and
   `service/headers` (ceiling, replay), and of both what x402 names (api/tools/payment.py).
 """
 

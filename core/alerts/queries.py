@@ -58,8 +58,8 @@ def add(
     payload: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """Tell each owner of the log that the ledger's row is made of, unless an alert of it stands
-    already.
+    """Alert each owner to the log that the ledger's row is made of, unless they have a standing
+    alert of it.
 
     `payload`: {event, args}, and {mandate_id} (public) when it is about one mandate.
     """
@@ -76,10 +76,10 @@ def add(
         "occurred_at": row.occurred_at,
         "created_at": now,
     }
-    told = table_of("told", {"owner_id": (BigInteger, owner_ids)})
+    owners = table_of("owners", {"owner_id": (BigInteger, owner_ids)})
     columns = [literal(value, OwnerAlert.__table__.c[name].type) for name, value in log.items()]
     statement = insert(OwnerAlert).from_select(
-        ["owner_id", *log], select(told.c.owner_id, *columns)
+        ["owner_id", *log], select(owners.c.owner_id, *columns)
     )
     session.execute(
         statement.on_conflict_do_nothing(index_elements=LOG, index_where=text(STANDING_OF_LOG))
@@ -94,7 +94,7 @@ def add_record_held(
     at: datetime,
     now: datetime,
 ) -> None:
-    """Tell the owners that from this fact of the chain on the mandate's record is held back.
+    """Alert the owners that from this fact of the chain on the mandate's record is held back.
 
     `block`: chain_id, tx_hash, log_index, block_number and block_hash as the table has them; `at`:
     the block's time.
@@ -112,7 +112,7 @@ def add_record_held(
 def withdraw_of_mandates(
     session: WriteSession, kind: str, mandates: Collection[tuple[int, str]], now: datetime
 ) -> None:
-    """What was told of these mandates, (owner, public id), no longer holds."""
+    """Withdraw the alerts of these mandates, (owner, public id)."""
     owners, public_ids = [owner for owner, _ in mandates], [public_id for _, public_id in mandates]
     asked = table_of("asked", {"owner_id": (BigInteger, owners), "public_id": (Text, public_ids)})
     mine = and_(
@@ -133,7 +133,7 @@ def add_of_agent(
     args: Mapping[str, Any],
     now: datetime,
 ) -> None:
-    """Tell the owner what befell an agent's account, unless an alert of this kind stands already.
+    """Alert the owner to a change of an agent's account, unless such an alert is standing.
 
     `args`: JSON, shown as it is.
     """
@@ -153,7 +153,7 @@ def add_of_agent(
 
 
 def withdraw_of_agent(session: WriteSession, kind: str, agent_id: int, now: datetime) -> None:
-    """What was told of the agent no longer holds."""
+    """Withdraw the alert of this kind about the agent."""
     mine = (
         text(STANDING_OF_AGENT),
         literal_column(PAYLOAD_AGENT_ID) == str(agent_id),
@@ -165,7 +165,7 @@ def withdraw_of_agent(session: WriteSession, kind: str, agent_id: int, now: date
 def add_hl_key_lost(
     session: WriteSession, owner_id: int, public_id: str, args: Mapping[str, Any], now: datetime
 ) -> None:
-    """Tell the owner that the venue no longer takes the key of a mandate's perpetuals leg.
+    """Alert the owner that the venue no longer takes the key of a mandate's perpetuals leg.
 
     The caller holds the leg's row, and calls once for each time that the key is lost.
     """

@@ -1,4 +1,4 @@
-"""What owners are told besides the record of one mandate."""
+"""Alerts to owners, besides the record of one mandate."""
 
 from datetime import datetime
 from typing import Any
@@ -22,8 +22,8 @@ class OwnerAlert(Base):
 
     Never deleted: a reorg that takes its log back sets `withdrawn_at`, and a log that comes back is
     a new row. Of one log an owner has one standing alert, however many mandates it concerns; but
-    each record that is held back is told. What is told of an agent comes from no log, and stands
-    once an agent and kind.
+    each record that is held back has its own. An alert about an agent comes from no log; there is
+    one per agent and kind.
     """
 
     __tablename__ = "owner_alert"

@@ -39,11 +39,11 @@ def post_of(log: RawLog) -> EpochPost:
     """What a log of the contract says. Errors: AbiDecodeError when it is no post."""
     if log.topics[:1] != (ANCHORED,):
         raise AbiDecodeError("the log is not an Anchored event")
-    said = events_by_topic()[ANCHORED].decode(log.topics, log.data)
+    args = events_by_topic()[ANCHORED].decode(log.topics, log.data)
     return EpochPost(
-        epoch=_hour(said["epoch"]),
-        root=said["root"],
-        root_before=said["rootBefore"],
+        epoch=_hour(args["epoch"]),
+        root=args["root"],
+        root_before=args["rootBefore"],
         block_number=log.block_number,
         block_hash=log.block_hash,
         tx_hash=log.tx_hash,

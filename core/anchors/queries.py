@@ -146,9 +146,9 @@ def _write_leaves(session: WriteSession, tree: EpochTree) -> None:
             for head, (key, leaf) in some
         ]
         statement = insert(AnchorLeaf).values(values)
-        said = {name: statement.excluded[name] for name in ("seq", "leaf")}
+        changed = {name: statement.excluded[name] for name in ("seq", "leaf")}
         session.execute(
-            statement.on_conflict_do_update(index_elements=[AnchorLeaf.public_id], set_=said)
+            statement.on_conflict_do_update(index_elements=[AnchorLeaf.public_id], set_=changed)
         )
 
 

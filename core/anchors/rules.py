@@ -132,8 +132,8 @@ class HeadProof:
         )
         bitmap = bits.to_bytes(-(-len(self.siblings) // 8))
         head = bytes((self.ending, len(self.siblings))) + bitmap
-        told = b"".join(one for one in self.siblings if one != EMPTY)
-        return b64encode(head + told + b"".join(self.other or ())).decode()
+        siblings = b"".join(one for one in self.siblings if one != EMPTY)
+        return b64encode(head + siblings + b"".join(self.other or ())).decode()
 
     @classmethod
     def of_text(cls, text: str) -> "HeadProof":
@@ -154,9 +154,9 @@ class HeadProof:
         at = 2 + -(-depth // 8)
         bits, siblings = int.from_bytes(raw[2:at]), list[bytes]()
         for shift in range(depth - 1, -1, -1):
-            is_told = bool(bits >> shift & 1)
-            siblings.append(raw[at : at + 32] if is_told else EMPTY)
-            at += 32 * is_told
+            is_given = bool(bits >> shift & 1)
+            siblings.append(raw[at : at + 32] if is_given else EMPTY)
+            at += 32 * is_given
         rest = raw[at:]
         is_cut = at > len(raw)  # in the last sibling
         if is_cut or len(rest) != (64 if ending is Ending.OTHER else 0) or bits >> depth:

@@ -46,7 +46,7 @@ class OpenFinding:
 
 
 def add_finding(session: WriteSession, chain_id: int, finding: Fault, now: datetime) -> int | None:
-    """Write it down; its id, or None when it stands already (open, or acknowledged).
+    """Write it down; its id, or None when it is written already (open, or acknowledged).
 
     One that was rebuilt away may come back.
     """

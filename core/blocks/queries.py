@@ -42,7 +42,7 @@ from core.hexes import address_of, bytes_of, hex_of
 
 MOST_HEIGHT: Final = 2**62  # above every block
 # Names of cursors and marks.
-TIP = "tip"  # where the indexer stands
+TIP = "tip"  # where the indexer is
 # blocks between them still owe their receipts (reverts.py)
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"
 REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
@@ -251,7 +251,7 @@ def replace_logs(
 
 
 def copy_logs(session: WriteSession, chain_id: int, logs: Iterable[RawLog]) -> None:
-    """The logs of blocks that were never seen, by COPY; one that stands already is an error
+    """The logs of blocks that were never seen, by COPY; one that is written already is an error
     (`has_orphans_above`).
     """
     lines = (

@@ -1,7 +1,7 @@
 """All SQL of reverted calls: a plain transaction from a vault's agent to the vault that the chain
 refused.
 
-The row stands as soon as its block does; the reason is looked up later and written once. Units and
+The row is written with its block; the reason is looked up later and written once. Units and
 forms as in chain.py.
 """
 

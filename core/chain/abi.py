@@ -59,7 +59,7 @@ def address_word(address: str) -> str:
     return "0x" + address.lower().removeprefix("0x").rjust(64, "0")
 
 
-def _told_bytes(text: str) -> bytes:
+def _given_bytes(text: str) -> bytes:
     """As `bytes_of`. Errors: AbiDecodeError."""
     try:
         return bytes_of(text)
@@ -238,8 +238,8 @@ class FunctionAbi:
 
         Errors: AbiDecodeError.
         """
-        told = _told_bytes(data)[SELECTOR_BYTES:]
-        return decode_values(types_of(self.inputs), told, is_exact=False)
+        encoded = _given_bytes(data)[SELECTOR_BYTES:]
+        return decode_values(types_of(self.inputs), encoded, is_exact=False)
 
     def decode_output(self, data: bytes) -> tuple[Any, ...]:
         """What the function returned. Errors: AbiDecodeError."""
@@ -261,12 +261,12 @@ class EventAbi:
 
         Errors: AbiDecodeError, also when number or length of the topics differ.
         """
-        words = [_told_bytes(topic) for topic in topics[1:]]
+        words = [_given_bytes(topic) for topic in topics[1:]]
         if list(map(len, words)) != [WORD_BYTES] * len(self.indexed):
             raise AbiDecodeError(f"{self.name} has {len(self.indexed)} indexed arguments of a word")
         values = (
             *decode_values(types_of(self.indexed), b"".join(words)),
-            *decode_values(types_of(self.plain), _told_bytes(data)),
+            *decode_values(types_of(self.plain), _given_bytes(data)),
         )
         names = (one.name for one in (*self.indexed, *self.plain))
         return dict(zip(names, values, strict=True))

@@ -39,17 +39,17 @@ def calls_of(requests: Sequence[Request], parse: Sequence[Parse[Any]] | None) ->
     return [NodeCall(*request, one) for request, one in zip(requests, parsers, strict=True)]
 
 
-def answers_of(calls: Sequence[NodeCall], said: Sequence[RPCResponse] | RPCResponse) -> list[Any]:
+def answers_of(calls: Sequence[NodeCall], reply: Sequence[RPCResponse] | RPCResponse) -> list[Any]:
     """The result of each call, its refusal or its NodeFailure in its place.
 
     Errors: NodeFailure when the node failed all of them.
     """
-    if not isinstance(said, Sequence):  # one object for the whole batch, for its rate above all
-        found = _answer_of(calls[0], said)
+    if not isinstance(reply, Sequence):  # one object for the whole batch, for its rate above all
+        found = _answer_of(calls[0], reply)
         if isinstance(found, NodeFailure):
             raise found
-        raise NodeFailure(FailureKind.TROUBLE, str(found), said.get("error"))
-    answers = [_answer_of(call, one) for call, one in zip(calls, said, strict=True)]
+        raise NodeFailure(FailureKind.TROUBLE, str(found), reply.get("error"))
+    answers = [_answer_of(call, one) for call, one in zip(calls, reply, strict=True)]
     if len(answers) == 1 and isinstance(alone := answers[0], NodeFailure):
         # no smaller part of it can be asked for
         alone.kind = FailureKind.REFUSED if alone.kind is FailureKind.SIZE else alone.kind
@@ -85,21 +85,21 @@ def outcome(method: str, failures: Sequence[NodeFailure]) -> RpcError:
     what each of them said.
     """
     words = list(dict.fromkeys(map(str, failures)))
-    said = next((one.error for one in failures if one.error is not None), None)
-    if said is None:
+    error = next((one.error for one in failures if one.error is not None), None)
+    if error is None:
         return RpcUnreachableError(method, words)
-    return refused(method, said if len(words) == 1 else {**said, "message": "; ".join(words)})
+    return refused(method, error if len(words) == 1 else {**error, "message": "; ".join(words)})
 
 
-def _answer_of(call: NodeCall, said: RPCResponse) -> Any:
-    if (error := said.get("error")) is not None:
+def _answer_of(call: NodeCall, reply: RPCResponse) -> Any:
+    if (error := reply.get("error")) is not None:
         kind = failure_of(call.method, call.params, error)
         if kind is None:
             return refused(call.method, error)
-        told = f"{message_of(error, 'node trouble')} (code {code_of(error)})"
-        return NodeFailure(kind, told, error, ability=call.ability)
+        reason = f"{message_of(error, 'node trouble')} (code {code_of(error)})"
+        return NodeFailure(kind, reason, error, ability=call.ability)
     try:
-        return call.parse(said["result"])
+        return call.parse(reply["result"])
     except (ValueError, RecursionError) as fault:
-        told = f"{call.method}: not what it promises: {cleaned(str(fault))}"
-        return NodeFailure(FailureKind.GARBLED, told)
+        reason = f"{call.method}: not what it promises: {cleaned(str(fault))}"
+        return NodeFailure(FailureKind.GARBLED, reason)

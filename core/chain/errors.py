@@ -51,8 +51,8 @@ class AnswerTooLargeError(RpcError):
     """
 
     def __init__(self, methods: Sequence[str], most_bytes: int) -> None:
-        told = ", ".join(sorted(set(methods)))
-        super().__init__(f"{told}: an answer of more than {most_bytes} bytes")
+        called = ", ".join(sorted(set(methods)))
+        super().__init__(f"{called}: an answer of more than {most_bytes} bytes")
 
 
 class WrongChainError(OutsideError):

@@ -113,19 +113,19 @@ class ChainNode:
     def note(
         self,
         calls: Sequence[NodeCall],
-        said: Sequence[Any],
+        answers: Sequence[Any],
         failure: NodeFailure | None,
         sent_at: float,
     ) -> None:
-        """What became of a request; `said`: nothing when it failed as a whole."""
+        """What became of a request; `answers`: nothing when it failed as a whole."""
         now = self._clock()
         with self._lock:
             self.seconds += now - sent_at
-            if said:
+            if answers:
                 self._answered(now)
-            if failure is not None and not (said and failure.kind is FailureKind.SIZE):
+            if failure is not None and not (answers and failure.kind is FailureKind.SIZE):
                 self._failed(failure, len(calls), sent_at, now)
-            for call, one in zip(calls, said, strict=False):
+            for call, one in zip(calls, answers, strict=False):
                 if isinstance(one, RpcRefusedError) and is_optional(call.method, call.params):
                     self._cannot[call.ability] = now + CANNOT_S
 

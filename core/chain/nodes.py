@@ -144,8 +144,8 @@ class Nodes:
                 break
             if until is None and any(one.result() is not None for one in done):
                 until = time.monotonic() + (within_s if others_s is None else others_s)
-        told = {name: one.result() for one, name in under_way.items() if one not in left}
-        return {name: found for name, found in told.items() if found is not None}
+        answers = {name: one.result() for one, name in under_way.items() if one not in left}
+        return {name: found for name, found in answers.items() if found is not None}
 
     def _said(
         self, node: ChainNode, calls: Sequence[NodeCall], within_s: float
@@ -219,8 +219,8 @@ class Nodes:
 
         Call it before other threads use the nodes. Errors: WrongChainError, RpcError.
         """
-        told = self.batch_of_each([("eth_chainId", [])], WITHIN_S, parse=[results.number])
-        ids = {name: one for name, (one,) in told.items() if isinstance(one, int)}
+        answers = self.batch_of_each([("eth_chainId", [])], WITHIN_S, parse=[results.number])
+        ids = {name: one for name, (one,) in answers.items() if isinstance(one, int)}
         got = None if chain_id in ids.values() else self.call("eth_chainId", parse=results.number)
         if got not in (None, chain_id):
             raise WrongChainError(chain_id, got)
@@ -249,16 +249,16 @@ class Nodes:
         `patience_s` all together.
         """
         pin = None if only else self._pin
-        said = {node: dict[int, Any]() for node in ([only] if only else pin or self._nodes)}
+        found_by = {node: dict[int, Any]() for node in ([only] if only else pin or self._nodes)}
         failures, partly = list[NodeFailure](), list[Any]()
         until = self._clock() + patience_s
-        while calls and said and (now := self._clock()) < until:
+        while calls and found_by and (now := self._clock()) < until:
             left = {
                 node: [at for at in range(len(calls)) if at not in found]
-                for node, found in said.items()
+                for node, found in found_by.items()
             }
             node = min(
-                said,
+                found_by,
                 key=lambda one: one.order(len(left[one]), {calls[at].ability for at in left[one]}),
             )
             try:
@@ -266,15 +266,15 @@ class Nodes:
                 part, wait_s = node.take(len(left[node]), waits_s)
                 if wait_s:
                     self._sleep(wait_s)
-                places, left_s = left[node][:part], (until - self._clock()) / len(said)
+                places, left_s = left[node][:part], (until - self._clock()) / len(found_by)
                 answers = self._exchange(node, [calls[at] for at in places], left_s)
-                said[node] |= {
+                found_by[node] |= {
                     at: one for at, one in zip(places, answers, strict=True) if not _is_open(one)
                 }
                 until = until if only else self._clock() + patience_s
-                if len(said[node]) < len(calls):
+                if len(found_by[node]) < len(calls):
                     continue
-                answers = [said[node][at] for at in range(len(calls))]
+                answers = [found_by[node][at] for at in range(len(calls))]
                 if (failure := failure_among(answers)) is None:
                     if pin is not None:
                         pin[:] = [node]
@@ -284,7 +284,7 @@ class Nodes:
                 failure = failed
             failures.append(failure)
             if not _is_open(failure):
-                del said[node]
+                del found_by[node]
                 if pin is not None:
                     node.rest(REST_S)
         if calls and not (partly and is_settled):
@@ -294,17 +294,17 @@ class Nodes:
     def _exchange(self, node: ChainNode, calls: Sequence[NodeCall], left_s: float) -> list[Any]:
         """Errors: NodeFailure when the node failed all of it, AnswerTooLargeError."""
         asked = [(RPCEndpoint(call.method), call.params) for call in calls]
-        sent_at, said, failure = self._clock(), list[Any](), None
+        sent_at, answers, failure = self._clock(), list[Any](), None
         within_s = min(self._answer_s, left_s)
         try:
-            said = answers_of(calls, node.provider.make_batch_request(asked, within_s))
-            failure = failure_among(said)
+            answers = answers_of(calls, node.provider.make_batch_request(asked, within_s))
+            failure = failure_among(answers)
         except NodeFailure as whole:
             failure = whole
             raise
         finally:
-            node.note(calls, said, failure, sent_at)
-        return said
+            node.note(calls, answers, failure, sent_at)
+        return answers
 
 
 def _is_open(answer: Any) -> bool:

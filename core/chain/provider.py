@@ -176,8 +176,8 @@ def _decoded(decoder: Any, content: bytes) -> Any:
 
 
 def _response(answer: _Envelope) -> RPCResponse:
-    said = {"result": answer.result} if answer.error is None else {"error": answer.error}
-    return cast("RPCResponse", {"id": answer.id, **said})
+    response = {"result": answer.result} if answer.error is None else {"error": answer.error}
+    return cast("RPCResponse", {"id": answer.id, **response})
 
 
 def _envelopes(content: bytes) -> tuple[bool, list[_Envelope]]:

@@ -179,9 +179,9 @@ class ChainReader:
         have the last height is left out.
         """
         requests, parse = _logs_requests(first, last, filters)
-        told = self.rpc.batch_of_each(requests, within_s, among, parse)
+        by_node = self.rpc.batch_of_each(requests, within_s, among, parse)
         found = dict[str, tuple[list[RawLog], BlockHeader]]()
-        for node, (*answers, newest) in told.items():
+        for node, (*answers, newest) in by_node.items():
             if isinstance(newest, BlockHeader) and all(isinstance(one, list) for one in answers):
                 logs = [log for answer in answers if isinstance(answer, list) for log in answer]
                 found[node] = logs, newest

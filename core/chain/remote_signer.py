@@ -8,7 +8,7 @@ Laws
   exactly our account. A signer that is configured for another chain, or that somebody else answers
   for, gets nothing sent.
 - An answer takes at most `answer_s`; nothing is asked twice.
-- Neither URL nor token is ever told, in errors or repr.
+- Neither URL nor token is ever shown, in errors or repr.
 Source: https://docs.web3signer.consensys.io/reference/api/json-rpc; clef and geth answer `{raw,
 tx}` where Web3Signer answers raw.
 """
@@ -86,10 +86,10 @@ class RemoteSigner:
 
     def _ask(self, method: str, parameters: list[Any]) -> Any:
         try:
-            said = self._provider.make_request(RPCEndpoint(method), parameters, self._answer_s)
-            if "error" in said:
-                raise refused(method, said["error"])
-            return results.plain(said["result"])
+            response = self._provider.make_request(RPCEndpoint(method), parameters, self._answer_s)
+            if "error" in response:
+                raise refused(method, response["error"])
+            return results.plain(response["result"])
         except (RpcError, NodeFailure, ValueError) as error:
             raise RemoteSignerError(self.address, f"does not sign: {error}") from None
 

@@ -188,7 +188,7 @@ def calls_of_block(content: bytes) -> tuple[SentCall, ...]:
 
 
 def receipt(content: bytes) -> TransactionReceipt | None:
-    """None: of no block, or pre-confirmed, which some nodes tell by a block hash of zeros."""
+    """None: of no block, or pre-confirmed, which some nodes mark by a block hash of zeros."""
     found = _read_receipt(content)
     if found is None or not int(found.block_hash, 16):
         return None

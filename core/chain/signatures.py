@@ -94,7 +94,7 @@ def recovered_address(digest: str, signature: str) -> str | None:
 def verify_digest(
     signer_address: str, digest: str, signature: str, reader: WalletReader, at: At = LATEST
 ) -> bool:
-    """True when `signer_address` stands behind `digest` (0x hex of 32 bytes); `at`: the block whose
+    """True when `signer_address` signed `digest` (0x hex of 32 bytes); `at`: the block whose
     contract wallet is asked.
 
     Errors: RpcUnreachableError when a contract wallet can't be asked; a signature that a key

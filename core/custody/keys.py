@@ -6,9 +6,9 @@
 Laws
 - A seal is AES-256-GCM with a fresh nonce. Account and address are its associated data: a
   ciphertext that was moved to another row does not open.
-- Key-encryption keys are told apart by a digest of their own (`version`), so that an operator
+- Key-encryption keys are identified by a digest of their own (`version`), so that an operator
   numbers nothing and a wrong key is known before anything is tried.
-- No plain key stands in a repr, an error or a log.
+- No plain key is in a repr, an error or a log.
 """
 
 import secrets

@@ -29,7 +29,7 @@ def gas_kept_wei(base_fee_wei: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedKey:
-    """A wallet's key as it stands in its row.
+    """A wallet's key as its row holds it.
 
     `ciphertext`: nonce, tag, 32 encrypted bytes. `address` is checksummed.
     """

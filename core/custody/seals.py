@@ -1,7 +1,7 @@
-"""Which custodial wallets the keys of this process do not open: told at the start of each process,
-and before anything is sealed again.
+"""Which custodial wallets the keys of this process do not open: logged at the start of each
+process, and before anything is sealed again.
 
-A restored backup may hold seals of a key that was dropped since; such a wallet stands still until
+A restored backup may hold seals of a key that was dropped since; such a wallet cannot sign until
 the key is back.
 """
 
@@ -19,7 +19,7 @@ from core.errors import InvalidParameterError
 log = structlog.get_logger("custody")
 
 
-def tell_unknown(session: Session, keys: Collection[bytes]) -> int:
+def log_unknown(session: Session, keys: Collection[bytes]) -> int:
     """Log an error for each key version that none of `keys` has, with its wallets; how many wallets
     there are in all.
     """
@@ -38,13 +38,13 @@ def tell_unknown(session: Session, keys: Collection[bytes]) -> int:
     return sum(one.wallets for one in found)
 
 
-def tell_at_start(database: Database, keys: Collection[bytes]) -> None:
+def log_unknown_at_start(database: Database, keys: Collection[bytes]) -> None:
     """Once, at the start of a process: what waits until its key is back is named; a database that is
     away keeps nothing from starting.
     """
     try:
         with database.read() as session:
-            tell_unknown(session, keys)
+            log_unknown(session, keys)
     except SQLAlchemyError as error:
         log.warning("custodial seals not looked at", error=type(error).__name__)
 
@@ -54,7 +54,7 @@ def reseal_all(session: WriteSession, signer: CustodySigner, keys: Collection[by
 
     Errors: InvalidParameterError when `keys` do not open all of them (the log names the wallets).
     """
-    unknown = tell_unknown(session, keys)
+    unknown = log_unknown(session, keys)
     if unknown:
         raise InvalidParameterError(
             "CUSTODY_OLD_KEYS",

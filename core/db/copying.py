@@ -20,7 +20,7 @@ def text_cell(value: str) -> str:
 
 
 def json_cell(text: str) -> str:
-    """JSON as it stands: it holds neither tabs nor line ends, but backslashes."""
+    """JSON unchanged: it holds neither tabs nor line ends, but backslashes."""
     return text.replace("\\", "\\\\") if "\\" in text else text
 
 

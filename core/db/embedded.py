@@ -5,7 +5,7 @@
     data_dir/log       what the server says
 
 Laws
-- `start` is idempotent: a server that runs is used as it stands, whoever started it.
+- `start` is idempotent: a running server is used as it is, whoever started it.
 - Instances with different data folders know nothing of each other (one socket each, no TCP port).
 - The server outlives the process that started it; `stop` ends it. What a killed server left behind
   restarts: Postgres itself recovers the data, once no process works in the cluster any more.
@@ -85,9 +85,9 @@ def start(data_dir: Path, settings: Sequence[str] = ()) -> EmbeddedPostgres:
                 _run(data_dir, "pg_ctl", "start", "-D", "cluster")
     except (OSError, subprocess.SubprocessError) as error:
         log = data_dir / "log"
-        said = log.read_text(errors="replace").splitlines()[-4:] if log.exists() else [str(error)]
+        lines = log.read_text(errors="replace").splitlines()[-4:] if log.exists() else [str(error)]
         raise EmbeddedPostgresError(
-            f"The embedded Postgres in {data_dir} does not start: {' / '.join(said)} Choose another "
+            f"The embedded Postgres in {data_dir} does not start: {' / '.join(lines)} Choose another "
             "data folder, or set DATABASE_URL."
         ) from error
     return server

@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import QueuePool
 
-from core.db.outage import SAID, Connections, outage_of, tell_outages
+from core.db.outage import SAID, Connections, log_outages, outage_of
 from core.db.replicas import ReplicaPlace, Replicas
 
 Found = TypeVar("Found")
@@ -260,7 +260,7 @@ def _engine(
             **asked,
         },
     )
-    tell_outages(engine)
+    log_outages(engine)
     _ask_before_use(engine, bounds.trust_s)
     return engine
 

@@ -18,7 +18,7 @@ Laws
 - A thread beats, since one step of the loop may take longer than a spare waits. It speaks for the
   loop only while that gives signs (`beat`, `fence`): after STUCK_S without one it falls silent, and
   a spare takes over from a loop that hangs as it does from a process that is frozen. How long the
-  loop has been silent stands in each beat (`LeaderRow.silent_s`).
+  loop has been silent is in each beat (`LeaderRow.silent_s`).
 - Silence is measured by the database's clock alone; `since` is the leader's own, for people.
 - Row locks: the fence takes FOR KEY SHARE, a new epoch FOR UPDATE, a beat neither: a beat never
   waits for a write under way, a new epoch does. So that it need not wait for a frozen one, a fenced
@@ -54,7 +54,7 @@ from core.db import locks
 from core.db.base import Base
 from core.db.engine import AS_WE_READ, KEEPALIVE
 from core.db.locks import Executor
-from core.db.outage import SAID, OutageError, tell_outages
+from core.db.outage import SAID, OutageError, log_outages
 from core.db.refused import refused_state
 from core.errors import OutsideError
 
@@ -126,7 +126,7 @@ class Leadership:
             isolation_level="AUTOCOMMIT",
             connect_args={**KEEPALIVE, **BOUNDS},
         )
-        tell_outages(self._engine)
+        log_outages(self._engine)
         self._stuck_s = stuck_s
         self._clock = clock
         self._connection: Connection | None = None
@@ -196,8 +196,8 @@ class Leadership:
         self._write_beat()
 
     def sign(self) -> None:
-        """The loop gets on with long work that writes nothing yet; its heartbeat tells what it last
-        said. From any thread.
+        """The loop gets on with long work that writes nothing yet; its heartbeat reports what it
+        last said. From any thread.
         """
         self._sign_at = self._clock()
 

@@ -30,7 +30,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 from core.db import adoption
 from core.db.base import Base
 from core.db.metadata import import_tables
-from core.db.outage import OutageError, tell_outages
+from core.db.outage import OutageError, log_outages
 from core.db.revisions import behind, newest, oldest, recorded
 from core.errors import InvalidParameterError
 from core.settings import asked_database_url
@@ -108,7 +108,7 @@ def _with_connection(url: str, work: Callable[[Connection], Answer]) -> Answer:
         poolclass=pool.NullPool,
         connect_args={"application_name": "mandate migrate", "connect_timeout": 5},
     )
-    tell_outages(engine)
+    log_outages(engine)
     with engine.connect() as connection:
         return work(connection)
 

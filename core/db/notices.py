@@ -1,7 +1,7 @@
-"""What one process tells all others through Postgres: the topics that a transaction touched, told
-when it commits (NOTIFY), and heard on one connection of its own (LISTEN).
+"""What one process notifies all others of through Postgres: the topics that a transaction touched,
+sent when it commits (NOTIFY), and heard on one connection of its own (LISTEN).
 
-    tell(session, ["m12", "o3"]) ... commit -> NOTIFY topics, 'm12 o3' -> Listener.heard() -> {"m12", "o3"}
+    notify(session, ["m12", "o3"]) ... commit -> NOTIFY topics, 'm12 o3' -> Listener.heard() -> {"m12", "o3"}
 
 Laws
 - One notice a transaction, however many rows it wrote; none where it is rolled back.
@@ -28,7 +28,7 @@ from core.db.engine import Database, WriteSession
 CHANNEL: Final = "topics"
 EVERYTHING: Final = "*"
 MOST_BYTES: Final = 7_900
-_TOLD: Final = "topics_to_tell"
+_TOPICS: Final = "topics_to_notify"
 
 ASK_S: Final = 10.0  # how often the connection is asked whether it still lives
 ANSWER_S: Final = 5.0
@@ -44,23 +44,23 @@ CONNECTING: Final[dict[str, Any]] = {
 log = structlog.get_logger("notices")
 
 
-def tell(session: WriteSession, topics: Iterable[str]) -> None:
-    """Tell these topics when the session's transaction commits. A topic has no spaces."""
-    session.info.setdefault(_TOLD, set()).update(topics)
+def notify(session: WriteSession, topics: Iterable[str]) -> None:
+    """Notify these topics when the session's transaction commits. A topic has no spaces."""
+    session.info.setdefault(_TOPICS, set()).update(topics)
 
 
 @event.listens_for(WriteSession, "before_commit")
 def _notify(session: WriteSession) -> None:
-    if session.in_nested_transaction():  # a savepoint: its transaction tells
+    if session.in_nested_transaction():  # a savepoint: its transaction notifies
         return
-    topics = session.info.pop(_TOLD, None)
+    topics = session.info.pop(_TOPICS, None)
     if topics:
         session.execute(select(func.pg_notify(CHANNEL, payload_of(topics))))
 
 
 @event.listens_for(WriteSession, "after_rollback")
 def _forget(session: WriteSession) -> None:
-    session.info.pop(_TOLD, None)
+    session.info.pop(_TOPICS, None)
 
 
 def payload_of(topics: Iterable[str]) -> str:
@@ -81,7 +81,7 @@ class Listener:
         _, self._parameters = database.direct.dialect.create_connect_args(url)
 
     async def heard(self) -> AsyncIterator[frozenset[str] | None]:
-        """Topics as they are told, for ever; None at each (re)connection.
+        """Topics as they arrive, for ever; None at each (re)connection.
 
         Errors: none of the database's; it is asked again until it answers.
         """

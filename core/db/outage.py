@@ -1,4 +1,4 @@
-"""A database that for now takes no writes or lends no connection: told once a state, and waited for.
+"""A database that takes no writes or lends no connection: logged once per state, and waited for.
 
     read-only   default_transaction_read_only is on, as hosted databases set it when the disk is nearly full; or
                 it is a standby, as the old primary is after a failover
@@ -101,7 +101,7 @@ SAID: Final = _OutageSaid()
 
 
 def outage_of(error: BaseException) -> OutageError | None:
-    """Of psycopg's error, or the pool's; None: it says something else. It is told, once."""
+    """Of psycopg's error, or the pool's; None: it says something else. It is logged, once."""
     kind = _kind_of(error)
     if kind is None:
         return None
@@ -128,7 +128,7 @@ def _kind_of(error: BaseException) -> OutageKind | None:
         case TooManyConnections() | PoolTimeoutError():
             return OutageKind.BUSY
         case PsycopgOperationalError() if (error.sqlstate or _CONNECTION).startswith(_CONNECTION):
-            return OutageKind.BUSY if any(said in str(error) for said in _REFUSALS) else None
+            return OutageKind.BUSY if any(words in str(error) for words in _REFUSALS) else None
     return None
 
 
@@ -142,8 +142,8 @@ class Connections(QueuePool):
             raise outage_of(error) or error from None
 
 
-def tell_outages(engine: Engine) -> None:
-    """Have the engine's errors, and its first write after one, told."""
+def log_outages(engine: Engine) -> None:
+    """Log the engine's errors, and its first write after one."""
 
     @event.listens_for(engine, "handle_error")
     def name(context: Any) -> OutageError | None:

@@ -112,7 +112,7 @@ class Replicas:
             with self._asking(LAG_WAIT_S) as (connection, until), connection:
                 if _has_replayed(connection, at, LAG_WAIT_S, until):
                     return 0.0
-                age_s = _told(connection, _AGE, (), until + ANSWER_S)
+                age_s = _answer(connection, _AGE, (), until + ANSWER_S)
                 connection.invalidate()
         except (SQLAlchemyError, PsycopgError):
             return None
@@ -124,16 +124,16 @@ class Replicas:
         good when anything fails.
         """
         connection = self._engine.connect()
-        until, is_told = time.monotonic() + wait_s + ANSWER_S, False
+        until, is_answered = time.monotonic() + wait_s + ANSWER_S, False
         try:
-            whose = connection.info.get(_KNOWN) or _told(connection, _WHOSE.text, (), until)
+            whose = connection.info.get(_KNOWN) or _answer(connection, _WHOSE.text, (), until)
             if whose != self._identity:
                 raise ForeignReplicaError("the replica follows another database")
             connection.info[_KNOWN] = whose
             yield connection, until
-            is_told = True
+            is_answered = True
         finally:
-            if not is_told:
+            if not is_answered:
                 connection.invalidate()
                 connection.close()
 
@@ -150,7 +150,7 @@ class Replicas:
 def _has_replayed(connection: Connection, at: str, wait_s: float, until: float) -> bool:
     """A promoted server never has."""
     waits_until, look_s = time.monotonic() + wait_s, FIRST_LOOK_S
-    while _told(connection, _HAS, (at,), until) != "t":
+    while _answer(connection, _HAS, (at,), until) != "t":
         if time.monotonic() + look_s > waits_until:
             return False
         time.sleep(look_s)
@@ -158,7 +158,7 @@ def _has_replayed(connection: Connection, at: str, wait_s: float, until: float) 
     return True
 
 
-def _told(
+def _answer(
     connection: Connection, statement: str, values: tuple[str, ...], until: float
 ) -> str | None:
     """What one statement says, in a transaction of its own, by then; the driver alone would wait for

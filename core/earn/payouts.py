@@ -30,7 +30,7 @@ from core.earn.tables import EarnAward, EarnCancellation, EarnFeedRow, EarnQueue
 
 _CANCELLED: Final = func.coalesce(EarnCancellation.credits, 0)
 EVERYTHING: Final = 10**15
-PLACES: Final = 10_000  # of the queue are counted; whoever stands behind them has no number
+PLACES: Final = 10_000  # of the queue are counted; whoever is behind them has no number
 
 
 @dataclass(frozen=True, slots=True)

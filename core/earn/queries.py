@@ -133,7 +133,7 @@ def enqueue(session: WriteSession, item: Item, not_before: date) -> None:
 
 def next_look(part: PayoutPart, today: date) -> date:
     """When a rest is looked at again: tomorrow if a cap stopped it. Where the budget did, the queue
-    stands, and may go on today.
+    may go on today.
     """
     return today if part.cap in (None, CapKind.DAY_BUDGET) else today + timedelta(days=1)
 

@@ -86,7 +86,7 @@ def has_standing(session: Session, account_id: int) -> bool:
 
 
 def has_contribution(session: Session, account_id: int) -> bool:
-    """Whether a mining submission of the account was approved, and the approval stands."""
+    """Whether a mining submission of the account was approved, and the approval holds."""
     approved = (
         select(EarnAward.id)
         .where(

@@ -120,8 +120,8 @@ def submit(
             )
         return None
     if bond.credits is not None:
-        said = {"for": "fund_application", "application": made.id}
-        credit_ledger.hold(session, account_id, bond.credits, bond_key(made.id), said, now)
+        reason = {"for": "fund_application", "application": made.id}
+        credit_ledger.hold(session, account_id, bond.credits, bond_key(made.id), reason, now)
     return made
 
 

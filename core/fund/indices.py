@@ -75,9 +75,9 @@ def categories_of(key: str) -> tuple[Category, ...]:
 def register(session: WriteSession, now: datetime) -> Mapping[str, int]:
     """The ids of all indices that files define, by key; new ones are added, others brought in line."""
     for one in kept().values():
-        said = {"name": one.name, "delivery_chain": one.delivery_chain}
-        statement = insert(FundIndex).values(key=one.key, registered_at=now, **said)
-        session.execute(statement.on_conflict_do_update(index_elements=["key"], set_=said))
+        stated = {"name": one.name, "delivery_chain": one.delivery_chain}
+        statement = insert(FundIndex).values(key=one.key, registered_at=now, **stated)
+        session.execute(statement.on_conflict_do_update(index_elements=["key"], set_=stated))
     rows = session.execute(select(FundIndex.key, FundIndex.id).where(FundIndex.key.in_(kept())))
     return dict(rows.all())
 

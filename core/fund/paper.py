@@ -4,7 +4,7 @@ commits.
     live signals without a trade --> plan --> filled | nothing to do | waits for the next run
     a new hour --> mark
 
-Law: what is shown was marked before the oldest live signal of the vault, so that it tells none.
+Law: what is shown was marked before the oldest live signal of the vault, so that it leaks none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,10 +103,10 @@ def follow(session: WriteSession, vault_id: int, now: datetime) -> PaperRun:
     for signal in _pending(session, vault.id, now):
         names = {signal.market, *book.positions}
         markets = {name: market_of(session, name, now) for name in names}
-        said = _followed(vault, frozen, book, signal, markets, now)
-        if said is None:
+        followed = _followed(vault, frozen, book, signal, markets, now)
+        if followed is None:
             continue
-        book, fill, reason = said
+        book, fill, reason = followed
         _record(session, vault.id, signal.seq, fill, reason, now)
         done += fill is not None
     book, is_marked = _marked(session, vault, book, now)

@@ -133,7 +133,7 @@ class FundApplicationMove(Base):
 
 
 class FundPaper(Base):
-    """The paper follower of a vault as it stands (core/fund/rules/paper.py)."""
+    """The paper follower of a vault (core/fund/rules/paper.py)."""
 
     __tablename__ = "fund_paper"
 

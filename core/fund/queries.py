@@ -326,7 +326,7 @@ def consent(
     rules_hash: bytes,
     now: datetime,
 ) -> FundMirror:
-    """Replaces the account's consent to this vault, if one stands. The account is held."""
+    """Replaces the account's consent to this vault, if there is one. The account is held."""
     ended = _end(session, account_id, vault_id, now)
     mirror = FundMirror(
         account_id=account_id,

@@ -2,7 +2,7 @@
 
 Laws
 - Each value is rounded against the follower once, here: depth and volume down, volatility and the
-  venue's minimum up. A rung of the book stands at its far edge, so that walking the rungs never
+  venue's minimum up. A rung of the book is at its far edge, so that walking the rungs never
   costs less than walking the book that was measured.
 - What is not a number, or too old, is unknown.
 """

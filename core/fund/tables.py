@@ -132,7 +132,7 @@ class FundSignal(Base):
 
 
 class FundSignalHead(Base):
-    """One row: where the ledger of signals stands. `at`: of its newest row."""
+    """One row: where the ledger of signals is. `at`: of its newest row."""
 
     __tablename__ = "fund_signal_head"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
@@ -145,7 +145,7 @@ class FundSignalHead(Base):
 
 class FundMirror(Base):
     """A follower's consent to mirror a vault in an account of its own. It holds for one version of
-    the rules; a follower has one per vault that stands.
+    the rules; a follower has one current consent per vault.
     """
 
     __tablename__ = "fund_mirror"

@@ -166,13 +166,13 @@ def counted_days(rows: Iterable[Any]) -> dict[int, list[CountedDay]]:
     """By mandate; without those that have none."""
     found = dict[int, list[CountedDay]]()
     for mandate_id, day, figures in rows:
-        result, off, trades, capital, least, worth, growth, high, low, kept, *said = map(
+        result, off, trades, capital, least, worth, growth, high, low, kept, *reported = map(
             int, figures.split()
         )
         weight = weight_of(result, growth, least, capital)
         path = growth, high, low, kept
         one = CountedDay(
-            day, result - off, trades, weight, worth, grown(weight, growth, off), path, *said
+            day, result - off, trades, weight, worth, grown(weight, growth, off), path, *reported
         )
         found.setdefault(mandate_id, []).append(one)
     return found

@@ -186,19 +186,19 @@ def _figures(group: WalletGroup, record: AgentRecord) -> Iterable[AgentFigures]:
 def _mandate(
     life: MandateLife, days: Sequence[CountedDay], owners: Collection[int | None]
 ) -> MandateRecord:
-    said = life.standing
-    ended_on = _day(said.get("ended_on"))
+    standing = life.standing
+    ended_on = _day(standing.get("ended_on"))
     return MandateRecord(
         mandate_id=life.mandate_id,
         owner_id=life.owner_id,
         is_own=life.owner_id in owners,
         is_working=life.is_working,
-        funded_on=_day(said.get("funded_on")),
+        funded_on=_day(standing.get("funded_on")),
         live_until=ended_on or (None if life.ends_at is None else life.ends_at.date()),
-        stopped_by=said.get("stopped_by"),
+        stopped_by=standing.get("stopped_by"),
         violations=life.violations,
-        out_usdc_e6=said.get("out_usdc_e6", 0),
-        worth_usdc_e6=said.get("worth_usdc_e6", 0),
+        out_usdc_e6=standing.get("out_usdc_e6", 0),
+        worth_usdc_e6=standing.get("worth_usdc_e6", 0),
         is_readable=life.is_readable,
         days=days,
     )
@@ -209,5 +209,5 @@ def _day(text: str | None) -> date | None:
 
 
 def _newest(lives: Iterable[MandateLife]) -> datetime | None:
-    said = [one.standing.get("last_at") for one in lives]
-    return max((datetime.fromisoformat(at) for at in said if at is not None), default=None)
+    times = [one.standing.get("last_at") for one in lives]
+    return max((datetime.fromisoformat(at) for at in times if at is not None), default=None)

@@ -1,6 +1,6 @@
 """The Hall's snapshot, a projection of the ledgers: days of mandates, and figures of agents.
 
-    mandate_event --> hall_mandate (where it stands), hall_day (what each day made) --> hall_agent (what is shown)
+    mandate_event --> hall_mandate (its state now), hall_day (what each day made) --> hall_agent (what is shown)
                                                                             |
                                                                             +--> hall_past (the days before today, summed)
 

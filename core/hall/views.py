@@ -30,7 +30,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.db.arrays import table_of
 from core.hall import queries
-from core.hall.rules.days import MandateTold
+from core.hall.rules.days import DayTerms
 from core.hall.tables import HallAgent, HallBuild, HallDay, HallMandate, figure_of
 from core.hexes import hex_of
 from core.identity.names import SIMULATED
@@ -42,7 +42,7 @@ from core.mandate.rules.terms import agent_fee_bps
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.quarantine.queries import MANDATE, is_held
 
-# Rows that move money or tell of a mark, and what agents tell of trades, results and fees.
+# Rows that move money or report a mark, and what agents report of trades, results and fees.
 OF_THE_HALL: Final = text(
     "(kind in ('move', 'buy', 'sell', 'resolve', 'deposit', 'withdraw', 'payout', 'stop', 'fee') or "
     "(kind = 'note' and reported_by <> 'agent' and jsonb_exists_any(payload, array['mark', "
@@ -118,13 +118,13 @@ def grown(session: Session, mandate_ids: Collection[int]) -> list[GrownMandate]:
     return [GrownMandate(*row) for row in session.execute(query)]
 
 
-def told_of(mandate: Mandate) -> MandateTold:
+def terms_of(mandate: Mandate) -> DayTerms:
     """Errors: whatever terms that nobody can read raise."""
     facts = mandate_facts(mandate)
     fee_bps = agent_fee_bps(mandate.payout_rule)
     if mandate.ends_at is None:
         raise ValueError("the terms have no end")
-    return MandateTold(facts.budget_usdc_e6, fee_bps, facts.positions, mandate.ends_at)
+    return DayTerms(facts.budget_usdc_e6, fee_bps, facts.positions, mandate.ends_at)
 
 
 def wallet_of(mandate: Mandate) -> bytes | None:

@@ -54,7 +54,7 @@ class HealthVerdict:
 class IndexerFacts:
     """What is known of the indexer at `now`.
 
-    Times of blocks are unix seconds, None stands for unknown.
+    Times of blocks are unix seconds, None means unknown.
 
     `beat_at` None: no indexer ever ran. `state`: following, degraded, halted or starting.
     `halted_below`: height and hash of the final block that the chain no longer holds. `moved_at`:
@@ -94,7 +94,7 @@ class IndexerFacts:
 
     @property
     def is_suspect(self) -> bool:
-        """True when the cursor stands still below the head: whether that is a stall depends on the
+        """True when the cursor does not move below the head: whether that is a stall depends on the
         next block's age.
         """
         return (
@@ -128,8 +128,8 @@ def judge_indexer(facts: IndexerFacts) -> HealthVerdict:
     lasting = [
         trouble for trouble in (_holds_back(facts), _contradicted(facts)) if trouble is not None
     ]
-    told = [note for _, note in dict.fromkeys((troubles[0], *lasting))]
-    return HealthVerdict(troubles[0][0], facts.lag_s, facts.lag_blocks, " ".join(told))
+    notes = [note for _, note in dict.fromkeys((troubles[0], *lasting))]
+    return HealthVerdict(troubles[0][0], facts.lag_s, facts.lag_blocks, " ".join(notes))
 
 
 def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
@@ -141,7 +141,7 @@ def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
         _too_late(facts),
         _in_trouble(facts),
         _late(facts),
-        _final_stands(facts),
+        _final_stalled(facts),
         _holds_back(facts),
         _contradicted(facts),
     ]
@@ -213,11 +213,11 @@ def _late(facts: IndexerFacts) -> tuple[Health, str] | None:
     )
 
 
-def _final_stands(facts: IndexerFacts) -> tuple[Health, str] | None:
+def _final_stalled(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.final is None or facts.cursor is None or facts.cursor - facts.final < FINAL_FAR_BLOCKS:
         return None
     return Health.DEGRADED, (
-        f"What is final stands still at block {facts.final}, {facts.cursor - facts.final} blocks "
+        f"The final block stays at {facts.final}, {facts.cursor - facts.final} blocks "
         "back: the nodes of RPC_URLS disagree about a block, or none calls newer ones final. "
         "Compare them with a third; meanwhile deeper reorgs would be believed."
     )
@@ -258,7 +258,7 @@ def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> HealthVerdict
             "stopped: send a transaction or start it.",
         )
     note = (
-        f"The chain has no block newer than {lag_s} s: its sequencer or this node stands still. "
+        f"The chain has no block newer than {lag_s} s: its sequencer or this node has stopped. "
         "Ask another node (RPC_URLS)."
     )
     return HealthVerdict(Health.DOWN if lag_s >= DEAD_S else Health.DEGRADED, lag_s, note=note)
@@ -271,11 +271,11 @@ def _seconds(then: datetime, now: datetime) -> int:
 MOST_CLOCK_S: Final = 2  # between this machine and the database
 
 
-def judge_clock(before: float, said: float, after: float) -> str | None:
+def judge_clock(before: float, answered: float, after: float) -> str | None:
     """What is wrong with this machine's clock, which read `before` and `after` the database said what
     time it is, all in unix seconds; None: nothing.
     """
-    ahead_s, behind_s = before - said, said - after
+    ahead_s, behind_s = before - answered, answered - after
     if max(ahead_s, behind_s) <= MOST_CLOCK_S:
         return None
     off = f"{ahead_s:.0f} s ahead of" if ahead_s > 0 else f"{behind_s:.0f} s behind"

@@ -40,7 +40,7 @@ def outage(session: Session) -> OutageKind | None:
 
 @dataclass(frozen=True, slots=True)
 class LoopPosition:
-    """Where a loop stands.
+    """Where a loop is.
 
     `moved_at`: when its cursor moved last; `block_at`: that block's own time in unix seconds, None
     unkept.
@@ -70,13 +70,13 @@ def indexer_facts(session: Session, now: datetime, head: int | None) -> IndexerF
         position(session, TIP),
         position(session, FINALIZED),
     )
-    said = {} if row is None else row.status
-    halted = said.get("halted_below")
+    status = {} if row is None else row.status
+    halted = status.get("halted_below")
     ledgers, held = held_counts(session)
     return IndexerFacts(
         now=now,
         beat_at=None if row is None else row.beat_at,
-        state=said.get("state"),
+        state=status.get("state"),
         halted_below=None if halted is None else (halted["number"], halted["hash"]),
         cursor=None if at is None else at.number,
         moved_at=None if at is None else at.moved_at,

@@ -73,9 +73,9 @@ def settle_recovery(session: WriteSession, agent: Account, now: datetime) -> Non
 
 
 def note_recovery(session: WriteSession, agent: Account, now: datetime) -> None:
-    """Tell the owner that the agent was recovered, once until the owner acts.
+    """Notify the owner that the agent was recovered, once until the owner acts.
 
-    An agent without an owner has nobody to tell.
+    An agent without an owner has nobody to notify.
     """
     if agent.owner_id is None or agent.recovered_generation is not None:
         return

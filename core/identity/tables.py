@@ -1,6 +1,6 @@
 """Accounts, keys, sessions and what the kernel counts.
 
-No secret stands here: keys, codes and tokens are HMAC hashes.
+No secret is here: keys, codes and tokens are HMAC hashes.
 """
 
 from datetime import date, datetime
@@ -187,7 +187,7 @@ class AgentPolicyChange(Base):
 class AgentSelfVersion(Base):
     """What an agent declares of itself, or its owner's seed of a persona.
 
-    Append-only: the newest row of each writer stands.
+    Append-only: the newest row of each writer is current.
 
     `message` is the sign-in text that `signed_by` signed; it holds `record_sha256`.
     """

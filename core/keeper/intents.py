@@ -409,10 +409,10 @@ def add_ended(
     if not values:
         return
     statement = pg_insert(KeeperEnded)
-    said = {name: statement.excluded[name] for name in ("status", "block_number", "at")}
+    changed = {name: statement.excluded[name] for name in ("status", "block_number", "at")}
     session.execute(
         statement.on_conflict_do_update(
-            index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=said
+            index_elements=[KeeperEnded.chain_id, KeeperEnded.vault], set_=changed
         ),
         values,
     )

@@ -9,7 +9,7 @@ Laws
   owner, or the account).
 - A count never passes its cap, however many ask at once: one guarded statement decides, under the
   row's own lock.
-- What is kept of the day's gas for a request stands in its row (core.keeper.gas), and goes back
+- What is kept of the day's gas for a request is in its row (core.keeper.gas), and goes back
   with it.
 """
 

@@ -98,7 +98,7 @@ HOLDING = tuple(state for state in TxState if state is not TxState.LOST)
 
 
 class LacksMark(StrEnum):
-    """Which mark the record of a vault lacks: after the first call that spent, so that one stands
+    """Which mark the record of a vault lacks: after the first call that spent, so that there is one
     wherever money is out; after a party's stop, which measures nothing, so that its end has a worth;
     after the end of its terms, before it is settled: a vault that settled without a stop takes none.
     """

@@ -26,7 +26,7 @@ LIVE_STATES = f"state not in {sql_list(TERMINAL)}"
 class Outbox(Base):
     """A transaction that the API asks the keeper to send.
 
-    Never changed: what became of it stands in its intents.
+    Never changed: what became of it is in its intents.
     """
 
     __tablename__ = "outbox"
@@ -182,7 +182,7 @@ class KeeperTx(Base):
     first_sent_at: Mapped[datetime | None]
     mined_block_hash: Mapped[bytes | None] = mapped_column(Hash32)
     mined_block: Mapped[int | None]
-    # by the receipt: gas, and the fee of layer 1; null: not mined, or not told
+    # by the receipt: gas, and the fee of layer 1; null: not mined, or not reported
     cost_wei: Mapped[int | None] = mapped_column(Uint256)
     created_at: Mapped[datetime]
 

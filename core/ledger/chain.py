@@ -1,11 +1,11 @@
-"""What the three ledgers share: the lock under which a ledger grows, the fact that stands under a
-key, and the hash chain.
+"""What the three ledgers share: the lock under which a ledger grows, the fact that a
+key names, and the hash chain.
 
 Laws
 - A ledger grows only under the lock of its head row, so that `seq` has no gaps and every row chains
   to the one before.
-- A key names a fact. A fact stands once; when its row was reversed it may come back, as the next
-  incarnation.
+- A key names a fact. A fact is written once; when its row was reversed it may come back, as the
+  next incarnation.
 - Nothing here commits.
 """
 
@@ -88,7 +88,7 @@ def known_keys(
 ) -> dict[int, KnownKeys]:
     """As `facts_of`, for several ledgers in one query and without the rows themselves.
 
-    `ledger` is the column that tells them apart.
+    `ledger` is the column that distinguishes them.
     """
     pairs = [(ledger_id, key) for ledger_id, wanted in keys.items() for key in wanted]
     columns = (
@@ -108,9 +108,9 @@ def known_keys(
         .order_by(table.incarnation)
     )
     known = {ledger_id: KnownKeys(set(), {}) for ledger_id in keys}
-    for ledger_id, key, incarnation, stands in session.execute(query):
+    for ledger_id, key, incarnation, is_standing in session.execute(query):
         known[ledger_id].incarnations[key] = incarnation
-        if stands:
+        if is_standing:
             known[ledger_id].standing.add(key)
     return known
 

@@ -3,7 +3,7 @@
 Laws
 - Of long ledgers the newest rows alone are read, whatever an agent has done: at most ROWS_READ a
   mandate, and mandates until they have that many together; of these the newest CALLS_REPLAYED calls.
-- Paper is nobody's record: an agent alone tells of it.
+- Paper is nobody's record: only an agent reports it.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,7 +28,7 @@ CALLS_REPLAYED: Final = 10_000
 ROWS_READ: Final = 20_000
 MANDATES_READ: Final = 200
 
-# Rows that move own cash, or tell of a payment for a service or of a mark.
+# Rows that move own cash, or report a payment for a service or a mark.
 OF_A_RUN = text(
     "(kind in ('move', 'deposit', 'withdraw', 'payout') or (kind = 'fee' and jsonb_exists(payload, "
     "'adapter')) or (kind = 'note' and jsonb_exists_any(payload, array['mark', 'unwound', "

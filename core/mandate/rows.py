@@ -253,11 +253,11 @@ def standing_of_txs(
     return _read(_OF_TXS, session, mandate_id=mandate_id, tx_hashes=[*map(bytes_of, tx_hashes)])
 
 
-def standing_told(
+def standing_reports(
     session: Session, transactions: Collection[tuple[int, str]], flagged: Collection[int]
 ) -> dict[int, list[LedgerRow]]:
     """By mandate the fees and notes of these transactions, (mandate id, tx hash): those that later
-    rows of them may tell again. `flagged`: mandates with flagged trades, of which every row is read.
+    rows of them may repeat. `flagged`: mandates with flagged trades, of which every row is read.
     """
     found: dict[int, list[LedgerRow]] = {mandate_id: [] for mandate_id, _ in transactions}
     if not transactions:
@@ -313,7 +313,7 @@ def standing_of_blocks(
 
 
 def standing_of_logs(session: Session, mandate_id: int, since: tuple[int, int]) -> list[LedgerRow]:
-    """The rows of a ledger that tell of one log, from that (height, log index) on, in the order of
+    """The rows of a ledger that report one log, from that (height, log index) on, in the order of
     the chain; without the factory's notes, which are every ledger's.
     """
     number, log_index = since

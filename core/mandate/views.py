@@ -38,8 +38,8 @@ def pending_reverts(session: Session, chain_id: int, limit: int) -> list[Pending
 
 
 def first_unexplained(session: Session, chain_id: int, mandate_id: int) -> int | None:
-    """The height of the oldest canonical reverted call of a mandate that its ledger does not tell
-    of yet; None when it tells of all.
+    """The height of the oldest canonical reverted call of a mandate that its ledger does not report
+    yet; None when it reports all.
     """
     query = _unexplained(select(func.min(RevertedTx.number)), chain_id)
     oldest: int | None = session.scalar(query.where(Vault.mandate_id == mandate_id))

@@ -19,7 +19,7 @@ from core.market.rules.arbitrage import (
     ArbPair,
     ArbSnapshot,
     episode_end,
-    is_told,
+    is_in_reel,
 )
 from core.market.tables import (
     MarketAssetGapHour,
@@ -58,8 +58,8 @@ def write(
     """All gaps that there are now; those that are not among them are over. How many changed."""
     old = {(one.buy_id, one.sell_id): one for one in session.scalars(select(MarketGap))}
     new = {(one.buy_id, one.sell_id): one for one in gaps}
-    told = [_change(one, old.get(key)) for key, one in new.items()]
-    changes = [one | {"at": now} for one in told if one is not None]
+    rows = [_change(one, old.get(key)) for key, one in new.items()]
+    changes = [one | {"at": now} for one in rows if one is not None]
     if changes:
         session.execute(plain_insert(MarketGapChange), changes)
     _replace_gaps(session, old, new, now)
@@ -83,9 +83,9 @@ def prune(session: WriteSession, now: datetime) -> int:
 
 
 def _change(one: SeenGap, was: MarketGap | None) -> dict[str, Any] | None:
-    """A row of the reel; None: it is not told."""
+    """A row of the reel; None: it is not in it."""
     was_bps, was_actionable = (None, False) if was is None else (was.gross_bps, was.is_actionable)
-    if not is_told(was_bps, was_actionable, one.pair):
+    if not is_in_reel(was_bps, was_actionable, one.pair):
         return None
     return {
         "asset_id": one.asset_id,

@@ -47,7 +47,7 @@ class ListedCoin:
 
 @dataclass(frozen=True, slots=True)
 class CoinGraph:
-    """All coins that are listed, what is told of their networks, and what follows."""
+    """All coins that are listed, what venues report of their networks, and what follows."""
 
     coins: tuple[ListedCoin, ...]
     statuses: Mapping[Coin, tuple[NetworkStatus, ...]]
@@ -55,30 +55,30 @@ class CoinGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCoins:
+class CoinRows:
     """What the graph is made of, as rows; pairs with the largest volume come first."""
 
     listings: Sequence[Any]
     networks: Sequence[MarketNetwork]
 
 
-def told(session: Session) -> ToldCoins:
+def coin_rows(session: Session) -> CoinRows:
     of = MarketListingState
     listings = session.execute(
         select(of.exchange, of.native_base, of.asset_id, of.token, of.listing_id)
         .where(of.delisted_at.is_(None))
         .order_by(of.order_usd.desc(), of.listing_id)
     )
-    return ToldCoins(listings.all(), session.scalars(select(MarketNetwork)).all())
+    return CoinRows(listings.all(), session.scalars(select(MarketNetwork)).all())
 
 
-def graph_of(told: ToldCoins) -> CoinGraph:
+def graph_of(rows: CoinRows) -> CoinGraph:
     coins = dict[Coin, ListedCoin]()
-    for row in told.listings:
+    for row in rows.listings:
         coin = Coin(row.exchange, row.native_base)
         coins.setdefault(coin, ListedCoin(coin, row.asset_id, row.token, row.listing_id))
     statuses: defaultdict[Coin, list[NetworkStatus]] = defaultdict(list)
-    for network in told.networks:
+    for network in rows.networks:
         coin = Coin(network.exchange, network.native_base)
         if coin in coins:
             statuses[coin].append(network_status(network))

@@ -89,27 +89,27 @@ def rows(session: Session, now: datetime) -> InsightRows:
 
 def candidates(rows: InsightRows, usual: Mapping[int, MakerUsual]) -> list[Row[Any]]:
     """Looks that say something; what they say is seen in the looks before them."""
-    said = [one for one in rows.now if is_candidate(usual.get(one.listing_id), _look(one))]
-    said = in_turn(sorted(said, key=lambda one: one.listing_id), lambda one: one.exchange)
-    return said[:MOST_CANDIDATES]
+    found = [one for one in rows.now if is_candidate(usual.get(one.listing_id), _look(one))]
+    found = in_turn(sorted(found, key=lambda one: one.listing_id), lambda one: one.exchange)
+    return found[:MOST_CANDIDATES]
 
 
-def looks(session: Session, said: Sequence[Row[Any]], now: datetime) -> Sequence[Row[Any]]:
-    if not said:
+def looks(session: Session, chosen: Sequence[Row[Any]], now: datetime) -> Sequence[Row[Any]]:
+    if not chosen:
         return ()
     since = now - SUSTAINED - timedelta(minutes=10)
-    ids = [one.listing_id for one in said]
+    ids = [one.listing_id for one in chosen]
     return session.execute(_LOOKS, {"ids": ids, "since": since}).all()
 
 
 def cards(
     rows: InsightRows,
-    said: Sequence[Row[Any]],
+    chosen: Sequence[Row[Any]],
     before: Sequence[Row[Any]],
     usual: Mapping[int, MakerUsual],
 ) -> SeenCards:
     """What the detectors see."""
-    return [*_drains(rows.closed, usual), *_makers(said, before, usual)]
+    return [*_drains(rows.closed, usual), *_makers(chosen, before, usual)]
 
 
 def write(session: WriteSession, found: SeenCards, now: datetime) -> InsightsRun:
@@ -142,12 +142,12 @@ def _drains(
 
 
 def _makers(
-    said: Iterable[Row[Any]], before: Iterable[Row[Any]], usual: Mapping[int, MakerUsual]
+    chosen: Iterable[Row[Any]], before: Iterable[Row[Any]], usual: Mapping[int, MakerUsual]
 ) -> Iterable[tuple[InsightCard, bool]]:
     looks_of: defaultdict[int, list[MakerLook]] = defaultdict(list)
     for row in before:
         looks_of[row.listing_id].append(_look(row))
-    for one in said:
+    for one in chosen:
         known = usual[one.listing_id]
         kind = maker_sign(known, looks_of[one.listing_id])
         if kind is not None:

@@ -1,5 +1,5 @@
-"""What venues tell of the networks of their coins, compared with what they told before. Nothing here
-commits.
+"""What venues report of the networks of their coins, compared with their reports before. Nothing
+here commits.
 
 Laws
 - Unknown is a state of its own: open, closed and unknown change into one another by an event each.
@@ -42,12 +42,12 @@ def learn_networks(
     if len(new) < WHOLE_SHARE * sum(key[0] in assets for key in old):
         return False
     rows, events = list[dict[str, Any]](), list[dict[str, Any]]()
-    untold = {
+    unreported = {
         key: replace(network_status(was), can_deposit=None, can_withdraw=None, withdraw_fee=None)
         for key, was in old.items()
         if key not in new and key[0] in assets and (was.can_deposit, was.can_withdraw) != _UNKNOWN
     }
-    for key, one in {**new, **untold}.items():
+    for key, one in {**new, **unreported}.items():
         was = old.get(key)
         rows.append(_network_row(one, assets[one.native_base], was, now))
         if was is not None:

@@ -25,17 +25,17 @@ def has_day(session: Session, day: date) -> bool:
     return bool(session.scalar(select(exists().where(MarketOnchain.day == day))))
 
 
-def write(session: WriteSession, told: Sequence[CoinFigures], day: date) -> int:
-    """Add them as those of the day; how many. A chain of an asset has one row a day, the first that
-    is told; tickers that no venue lists are left out.
+def write(session: WriteSession, figures: Sequence[CoinFigures], day: date) -> int:
+    """Add them as those of the day; how many. A chain of an asset has one row a day, the first
+    given; tickers that no venue lists are left out.
     """
-    tickers = {one.ticker for one in told}
+    tickers = {one.ticker for one in figures}
     query = select(MarketAsset.ticker, MarketAsset.id).where(MarketAsset.ticker.in_(tickers))
     ids = {row.ticker: row.id for row in session.execute(query)}
     rows = {
         (ids[one.ticker], one.figures.chain): asdict(one.figures)
         | {"asset_id": ids[one.ticker], "day": day}
-        for one in reversed(told)
+        for one in reversed(figures)
         if one.ticker in ids
     }
     if not rows:

@@ -83,28 +83,28 @@ def learn_markets(
     listings.add_listings(session, exchange, symbols, is_simulated=is_simulated, now=now)
     ids = listings.ids_of(session, list(taken))
     assets = ensure_assets(session, {one.base for one in taken.values()}, is_simulated, now)
-    known = {one.listing_id: one for one in session.execute(_TOLD_OF, {"exchange": exchange})}
+    known = {one.listing_id: one for one in session.execute(_COMPARED_OF, {"exchange": exchange})}
     standing = [one for one in known.values() if one.delisted_at is None]
     is_partial = len(taken) < WHOLE_SHARE * len(standing)
     _release_names(
         session, exchange, {one.native_id: ids[name] for name, one in taken.items()}, now
     )
-    told = [
+    listed = [
         {"listing_id": ids[name], "token_id": name, "asset_id": assets[one.base], **asdict(one)}
         for name, one in taken.items()
     ]
     changed = [
         row
-        for row in told
+        for row in listed
         if (old := known.get(row["listing_id"])) is None
-        or any(getattr(old, name) != row[name] for name in _TOLD)
+        or any(getattr(old, name) != row[name] for name in _COMPARED)
     ]
     _write(session, changed, source, now)
     if added := sum(row["listing_id"] not in known for row in changed):
         add = insert(MarketCount).values(name=LISTINGS, n=added)
         more = {"n": MarketCount.n + add.excluded.n}
         session.execute(add.on_conflict_do_update(index_elements=["name"], set_=more))
-    here = {row["listing_id"] for row in told}
+    here = {row["listing_id"] for row in listed}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)
     return MarketsLearned(is_partial, tuple(refused))
@@ -161,14 +161,14 @@ def _ours(
     return taken, refused
 
 
-_TOLD: Final = (
+_COMPARED: Final = (
     *("native_id", "native_base", "asset_id", "status", "asset_class", "has_st_tag"),
     *("has_caution", "listed_at", "min_size_quote"),
 )
-_TOLD_OF: Final = select(
+_COMPARED_OF: Final = select(
     MarketListingState.listing_id,
     MarketListingState.delisted_at,
-    *(getattr(MarketListingState, name) for name in _TOLD),
+    *(getattr(MarketListingState, name) for name in _COMPARED),
 ).where(MarketListingState.exchange == bindparam("exchange"))
 
 
@@ -195,14 +195,14 @@ def _release_names(
 
 
 def _write(
-    session: WriteSession, told: Sequence[Mapping[str, Any]], source: DataSource, now: datetime
+    session: WriteSession, listed: Sequence[Mapping[str, Any]], source: DataSource, now: datetime
 ) -> None:
-    """`told`: pairs that are new, or that the exchange lists otherwise than before."""
-    if not told:
+    """`listed`: pairs that are new, or that the exchange lists otherwise than before."""
+    if not listed:
         return
     turn = states.take_turn(session, now)
     rows = [
-        {name: row[name] for name in (*_TOLD, "listing_id", "exchange", "token_id")}
+        {name: row[name] for name in (*_COMPARED, "listing_id", "exchange", "token_id")}
         | {
             "token": row["base"],
             "symbol": f"{row['base']}/{row['quote']}",
@@ -212,10 +212,10 @@ def _write(
             "delisted_at": now if row["status"] is MarketStatus.DELISTED else None,
             "updated_at": turn,
         }
-        for row in told
+        for row in listed
     ]
     add = insert(MarketListingState)
-    moved = (*_TOLD, "source", "is_simulated", "delisted_at", "updated_at")
+    moved = (*_COMPARED, "source", "is_simulated", "delisted_at", "updated_at")
     session.execute(
         add.on_conflict_do_update(
             index_elements=["listing_id"], set_={name: add.excluded[name] for name in moved}

@@ -115,7 +115,7 @@ def logistics(session: Session, since: datetime) -> Logistics:
 
 
 def insights(session: Session, since: date, limit: int) -> Sequence[MarketInsight]:
-    """Cards of that UTC day and later that no card of their venue stands for, the newest first; of
+    """Cards of that UTC day and later that no card of their venue covers, the newest first; of
     each exchange the newest MOST_OF_ONE, so that none hides what the others do.
     """
     of = MarketInsight

@@ -84,7 +84,7 @@ class MarketTag(Base):
 
 
 class _Measured:
-    """The columns of MeasureGrid, and what stands beside them in a sample."""
+    """The columns of MeasureGrid, and what is beside them in a sample."""
 
     mid: Mapped[float | None]
     spread_bps: Mapped[float | None]
@@ -315,8 +315,8 @@ class MarketAssetState(Base):
 
 
 class MarketNetwork(Base):
-    """A coin on a chain at a venue, as last told. `deposit_since`, `withdraw_since`: of the state
-    that stands; `scans`: how many answers in a row told it.
+    """A coin on a chain at a venue, as last reported. `deposit_since`, `withdraw_since`: of the
+    current state; `scans`: how many answers in a row reported it.
     """
 
     __tablename__ = "network_status"

@@ -60,7 +60,7 @@ class MarketWarning(Base):
 
 
 class MarketWarningHead(Base):
-    """One row: where the ledger of warnings stands."""
+    """One row: where the ledger of warnings is."""
 
     __tablename__ = "warning_head"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)

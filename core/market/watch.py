@@ -130,8 +130,8 @@ def facts(
 def changes(
     found: Sequence[tuple[ListedCoin, WarningFacts]], open_ones: Sequence[StandingWarning]
 ) -> tuple[list[NewWarning], list[StandingWarning]]:
-    """What the facts say is to be issued and cleared; what stands of coins that are listed no more is
-    cleared. As the ledger's writer takes them.
+    """What the facts say is to be issued and cleared; what is current of coins that are listed no
+    more is cleared. As the ledger's writer takes them.
     """
     standing = defaultdict[tuple[str, int], dict[WarningType, StandingWarning]](dict)
     for one in open_ones:

@@ -1,4 +1,4 @@
-"""Gold: values that are known to be wrong, which tell who re-observes from who agrees with
+"""Gold: values that are known to be wrong, which show who re-observes and who agrees with
 everything (docs/mining.md#gold). Nothing here commits.
 
 Laws

@@ -147,11 +147,11 @@ def ref_of(entry_id: int) -> str:
 
 
 def summary(token_id: str, entry: MiningEntry) -> str:
-    """What the token's room is told of an entry, redacted as the feed is."""
+    """What the token's room is sent of an entry, redacted as the feed is."""
     shown = redact_value(entry.value)
-    said = "a value that is not shown" if shown is None else shown
+    value = "a value that is not shown" if shown is None else shown
     host = evidence_host(entry.evidence_url)
-    return f"Submitted for {token_id}: {entry.field_name} is {said}. Evidence: {host}."
+    return f"Submitted for {token_id}: {entry.field_name} is {value}. Evidence: {host}."
 
 
 def _require_room(

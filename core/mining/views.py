@@ -82,7 +82,7 @@ def waiting(session: Session, after_id: int, limit: int) -> list[WaitingEntry]:
 
 
 def recent_rewards(session: Session, agent_id: int, limit: int) -> list[MiningReward]:
-    """Of entries whose approval stands, newest first."""
+    """Of entries whose approval holds, newest first."""
     query = (
         select(
             MiningEntry.submission_id,

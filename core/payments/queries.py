@@ -39,7 +39,7 @@ def _lock(identity: Identity) -> AdvisoryLock:
 
 
 def find(session: Session, identity: Identity) -> X402Payment | None:
-    """The row as it stands in the database now."""
+    """The row as it is in the database now."""
     return session.get(X402Payment, identity, populate_existing=True)
 
 

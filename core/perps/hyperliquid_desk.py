@@ -3,7 +3,7 @@ a key, and orders.
 
 Laws
 - The action, its hash and what is signed are the SDK's; sizes and prices are texts of ours, so that
-  no float stands between a row and the wire.
+  no float comes between a row and the wire.
 - Nothing here holds a key: a signature is asked for, of one digest.
 - An order carries its cloid and `expiresAfter`: the venue takes it once, and no later.
 - What fails is an OutsideError, and says nothing of whether an order arrived.

@@ -25,7 +25,7 @@ ANSWER_BYTES = 1_000_000
 TLS = ssl.create_default_context()
 # as they are sent: what is compressed could be larger than it says
 HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-# what the SDK lets through, of its own and of what it stands on
+# what the SDK lets through, of its own and of what it builds on
 FAILURES = (
     ClientError,
     ServerError,

@@ -30,7 +30,7 @@ from core.times import next_day, start_of_day
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedOrder:
-    """An order as it stands. What the venue did not say of fills is None."""
+    """An order. What the venue did not say of fills is None."""
 
     id: int
     account: str
@@ -123,16 +123,16 @@ def settle(
     session: WriteSession,
     order_id: int,
     state: OrderState,
-    said: OrderAnswer | None,
+    fill: OrderAnswer | None,
     now: datetime,
 ) -> PreparedOrder:
-    """As the venue answered now. `said`: of fills; None leaves them unknown. Of a refusal the venue's
-    first words stand: later ones are the short name that it gives to an order which it looks up.
+    """As the venue answered now. `fill`: None leaves fills unknown. Of a refusal the venue's first
+    words are kept: later ones are the short name that it gives to an order which it looks up.
     """
     values: dict[str, Any] = {"state": state.value, "asked_at": now}
-    if said is not None:
-        values |= {"avg_px_e8": said.avg_px_e8, "total_sz_e8": said.total_sz_e8, "oid": said.oid}
-        words = func.coalesce(PerpsOperatorOrder.venue_words, said.venue_words)
+    if fill is not None:
+        values |= {"avg_px_e8": fill.avg_px_e8, "total_sz_e8": fill.total_sz_e8, "oid": fill.oid}
+        words = func.coalesce(PerpsOperatorOrder.venue_words, fill.venue_words)
         values["venue_words"] = words if state is OrderState.REJECTED else None
     return _changed(session, order_id, values)
 

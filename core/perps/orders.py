@@ -92,14 +92,14 @@ def unanswered(session: Session, leg_id: int) -> Sequence[SentOrder]:
     return [_sent(row) for row in session.scalars(query.order_by(PerpsOrder.seq))]
 
 
-def answer(session: WriteSession, order_id: int, said: OrderAnswer) -> bool:
+def answer(session: WriteSession, order_id: int, found: OrderAnswer) -> bool:
     """False: another has written this answer, or a later one."""
     held = select(PerpsOrder.outcome).where(PerpsOrder.id == order_id, text(UNANSWERED))
     before = session.scalar(held.with_for_update())
-    if before is None or before == said.outcome:
+    if before is None or before == found.outcome:
         return False
     statement = update(PerpsOrder).where(PerpsOrder.id == order_id)
-    session.execute(statement.values(outcome=said.outcome.value))
+    session.execute(statement.values(outcome=found.outcome.value))
     return True
 
 

@@ -23,7 +23,7 @@ from core.perps.tables import LIVE, PerpsLeg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leg:
-    """A binding as it stands. Addresses are checksummed; `source` None: never read."""
+    """A binding. Addresses are checksummed; `source` None: never read."""
 
     id: int
     mandate_id: int

@@ -19,10 +19,10 @@ def record_reading(
         return
     after = after_reading(found.state, reading, now)
     legs.save_reading(session, leg_id, after, source, now)
-    _tell(session, found, after, now)
+    _alert(session, found, after, now)
 
 
-def _tell(session: WriteSession, leg: Leg, after: LegState, now: datetime) -> None:
+def _alert(session: WriteSession, leg: Leg, after: LegState, now: datetime) -> None:
     """The owner's alert, once for each time that the key is lost; a leg that is unreadable
     meanwhile says nothing of it.
     """

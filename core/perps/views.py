@@ -1,4 +1,4 @@
-"""Whose a mandate is, for what owners are told of its leg; which mandate has the leg of an address,
+"""Whose a mandate is, for alerts to owners about its leg; which mandate has the leg of an address,
 and which legs' mandates have ended.
 """
 

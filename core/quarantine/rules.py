@@ -39,7 +39,7 @@ class ShortLedger:
 
     @property
     def issue(self) -> dict[str, Any]:
-        """What stands in every answer about the ledger."""
+        """What every answer about the ledger carries."""
         return {"data_issue": True, "data_issue_reason": self.reason}
 
     def reaches_before(self, at: datetime) -> bool:
@@ -65,7 +65,7 @@ def is_short_json(raw: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Said]):
-    """`said`: the state that the ledger tells of.
+    """`said`: the state that the ledger gives.
 
     `short`: what of the chain it lacks; None: nothing, so that `said` is the truth.
     """

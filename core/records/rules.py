@@ -55,7 +55,7 @@ def ladder_place(verified_claims: int) -> LadderPlace:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedWork:
-    """Task claims that were verified, and values of mining whose approval stands."""
+    """Task claims that were verified, and values of mining whose approval holds."""
 
     task_claims: int = 0
     kg_claims: int = 0

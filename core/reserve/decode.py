@@ -15,34 +15,34 @@ from core.reserve.rules import ReserveEventKind, ReserveFact
 CONTRACT: Final = "ReserveToken"
 MOST_AMOUNT: Final = 2**128  # base units of USDC or of the token, exclusive
 _MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], ReserveFact]]] = {
-    "Bought": lambda said: ReserveFact(
+    "Bought": lambda args: ReserveFact(
         ReserveEventKind.BOUGHT,
-        party=said["buyer"],
-        recipient=said["recipient"],
-        tokens=said["out"],
-        usdc_e6=said["amountUsdc"],
+        party=args["buyer"],
+        recipient=args["recipient"],
+        tokens=args["out"],
+        usdc_e6=args["amountUsdc"],
     ),
-    "Redeemed": lambda said: ReserveFact(
+    "Redeemed": lambda args: ReserveFact(
         ReserveEventKind.REDEEMED,
-        party=said["holder"],
-        tokens=said["amount"],
-        usdc_e6=said["out"],
+        party=args["holder"],
+        tokens=args["amount"],
+        usdc_e6=args["out"],
     ),
-    "ConvertedToCredit": lambda said: ReserveFact(
+    "ConvertedToCredit": lambda args: ReserveFact(
         ReserveEventKind.CONVERTED,
-        party=said["holder"],
-        account_ref=said["accountRef"],
-        tokens=said["amount"],
-        usdc_e6=said["usdcPaid"],
+        party=args["holder"],
+        account_ref=args["accountRef"],
+        tokens=args["amount"],
+        usdc_e6=args["usdcPaid"],
     ),
-    "TreasuryPaid": lambda said: ReserveFact(
-        ReserveEventKind.TREASURY_PAID, party=said["treasury"], usdc_e6=said["amount"]
+    "TreasuryPaid": lambda args: ReserveFact(
+        ReserveEventKind.TREASURY_PAID, party=args["treasury"], usdc_e6=args["amount"]
     ),
-    "TreasuryChanged": lambda said: ReserveFact(
-        ReserveEventKind.TREASURY_CHANGED, party=said["newTreasury"]
+    "TreasuryChanged": lambda args: ReserveFact(
+        ReserveEventKind.TREASURY_CHANGED, party=args["newTreasury"]
     ),
-    "Paused": lambda said: ReserveFact(ReserveEventKind.PAUSED),
-    "Unpaused": lambda said: ReserveFact(ReserveEventKind.UNPAUSED),
+    "Paused": lambda args: ReserveFact(ReserveEventKind.PAUSED),
+    "Unpaused": lambda args: ReserveFact(ReserveEventKind.UNPAUSED),
 }
 _EVENTS: Final = {
     topic: event for topic, event in events_of(CONTRACT).items() if event.name in _MAKERS

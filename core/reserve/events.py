@@ -3,7 +3,7 @@
 Laws
 - Events are written in the order of the chain, from the contract's creation on: each row's numbers
   follow from the row before it.
-- What a row that stands says of its event is never changed by what one node says. What all nodes
+- What a standing row says of its event is never changed by what one node says. What all nodes
   that answer say of a safe block replaces its rows, and moves the numbers of all that follow; of a
   block that was away meanwhile, when it comes back.
 """
@@ -102,8 +102,8 @@ def _standing_above(chain_id: int, number: int) -> Select[ReserveEvent]:
     """Events of canonical blocks above a height, in the order of the chain."""
     event = ReserveEvent
     is_later = (event.chain_id == chain_id, event.number > number)
-    stands = not_orphaned(event.chain_id, event.block_hash)
-    return select(event).where(*is_later, stands).order_by(event.number, event.log_index)
+    is_standing = not_orphaned(event.chain_id, event.block_hash)
+    return select(event).where(*is_later, is_standing).order_by(event.number, event.log_index)
 
 
 def replace_events(

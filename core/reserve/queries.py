@@ -34,7 +34,7 @@ from core.reserve.tables import (
 
 @dataclass(frozen=True, slots=True)
 class ReserveState:
-    """The contract's numbers at the block that the indexer stands at. `at`: unix seconds of it."""
+    """The contract's numbers at the block that the indexer is at. `at`: unix seconds of it."""
 
     totals: ReserveTotals
     block: int
@@ -118,13 +118,13 @@ def conversions_of(
     converted for it. `after`: exclusive.
     """
     row = ReserveConversion
-    stands = select(row).where(row.status != ConversionStatus.REVERSED.value)
+    standing = select(row).where(row.status != ConversionStatus.REVERSED.value)
     mine = row.account_id == account_id
     others = [mine] if account_ref is None else [mine, row.account_ref == account_ref]
     if wallet is None:
-        return _own_first(session, row, None, [stands.where(one) for one in others], limit, after)
-    own = stands.where(row.holder == wallet, or_(mine, row.account_id.is_(None)))
-    of_others = [stands.where(row.holder != wallet, one) for one in others]
+        return _own_first(session, row, None, [standing.where(one) for one in others], limit, after)
+    own = standing.where(row.holder == wallet, or_(mine, row.account_id.is_(None)))
+    of_others = [standing.where(row.holder != wallet, one) for one in others]
     return _own_first(session, row, own, of_others, limit, after)
 
 
@@ -260,7 +260,7 @@ def claimant_of(session: Session, account_ref: str, holder: str) -> int | None:
 def add_claim(
     session: WriteSession, account_ref: str, holder: str, account_id: int, now: datetime
 ) -> None:
-    """Under `conversions.claim_lock`. A claim that stands stays."""
+    """Under `conversions.claim_lock`. A claim that is made stays."""
     session.execute(
         insert(ReserveClaim)
         .values(account_ref=account_ref, holder=holder, account_id=account_id, claimed_at=now)
@@ -280,8 +280,8 @@ def reading(session: Session) -> ReserveReading | None:
 
 @cache
 def _reading() -> Select[ReserveReading]:
-    stands = not_orphaned(ReserveReading.chain_id, ReserveReading.block_hash)
-    return select(ReserveReading).where(stands).limit(1)
+    is_standing = not_orphaned(ReserveReading.chain_id, ReserveReading.block_hash)
+    return select(ReserveReading).where(is_standing).limit(1)
 
 
 def reconciled_at(session: Session, chain_id: int) -> datetime | None:

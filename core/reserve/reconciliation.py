@@ -53,7 +53,7 @@ class ConversionSums:
 
 def conversion_sums(session: Session, chain_id: int) -> ConversionSums:
     event, row, kept = ReserveEvent, ReserveConversion, ReserveConverted
-    stands = not_orphaned(event.chain_id, event.block_hash)
+    is_standing = not_orphaned(event.chain_id, event.block_hash)
     is_conversion = (event.chain_id == chain_id, event.kind == ReserveEventKind.CONVERTED.value)
     mine, is_reversed = row.chain_id == chain_id, row.status == ConversionStatus.REVERSED.value
     place = (kept.account_id, kept.account_ref)
@@ -64,8 +64,8 @@ def conversion_sums(session: Session, chain_id: int) -> ConversionSums:
     )
     worth = func.sum(func.div(kept.usdc_e6, USDC_E6_A_CREDIT)).label("amount")
     return ConversionSums(
-        events=_count_and_sum(session, event.usdc_e6, *is_conversion, stands),
-        replaced=_count_and_sum(session, event.usdc_e6, *is_conversion, ~stands),
+        events=_count_and_sum(session, event.usdc_e6, *is_conversion, is_standing),
+        replaced=_count_and_sum(session, event.usdc_e6, *is_conversion, ~is_standing),
         conversions=_count_and_sum(session, row.usdc_e6, mine, ~is_reversed),
         reversed=_count_and_sum(session, row.usdc_e6, mine, is_reversed),
         altered=_altered(session, chain_id),
@@ -131,19 +131,19 @@ def faults(
         *(() if sums is None else _pairs(sums)),
     )
     found = [
-        _fault(chain_id, record, name, said, theirs, _SAYS[name])
-        for name, said, theirs in pairs
-        if said != theirs
+        _fault(chain_id, record, name, recorded, theirs, _SAYS[name])
+        for name, recorded, theirs in pairs
+        if recorded != theirs
     ]
     covered = contract.reserve_e6 + contract.owed_e6
     if contract.usdc_e6 < covered:
-        said = "the contract holds less USDC than its reserve and what it owes the treasury"
-        found.append(_fault(chain_id, record, "balance", contract.usdc_e6, covered, said))
+        text = "the contract holds less USDC than its reserve and what it owes the treasury"
+        found.append(_fault(chain_id, record, "balance", contract.usdc_e6, covered, text))
     return found
 
 
 def _pairs(sums: ConversionSums) -> Iterator[tuple[str, int, int]]:
-    """By part, what stands in the record and what it ought to be."""
+    """By part, what the record holds and what it ought to hold."""
     yield "conversions", sums.conversions[0], sums.events[0]
     yield "conversions_usdc", sums.conversions[1], sums.events[1]
     yield "reversed", sums.reversed[0], sums.replaced[0]

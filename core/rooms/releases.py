@@ -40,7 +40,7 @@ def release(
     limits: PayoutLimits,
     now: datetime,
 ) -> RoomRelease:
-    """The release that stands: this one, or the one that was made before it.
+    """The current release: this one, or the one that was made before it.
 
     Errors: ReleasesUsedUpError, after which the transaction is rolled back.
     """

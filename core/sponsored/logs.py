@@ -98,11 +98,11 @@ def _purchase(log: RawLog | None) -> TokenPurchase | None:
     if log is None or log.topics[:1] != (bought.topic,):
         return None
     try:
-        said = bought.decode(log.topics, log.data)
+        args = bought.decode(log.topics, log.data)
     except AbiDecodeError:
         return None
     return TokenPurchase(
-        log.address, said["buyer"], said["recipient"], said["amountUsdc"], said["out"]
+        log.address, args["buyer"], args["recipient"], args["amountUsdc"], args["out"]
     )
 
 

@@ -86,7 +86,7 @@ HEIGHTS = (
 
 
 def is_confirmed(use: type[SponsoredUse]) -> ColumnElement[bool]:
-    """Whether nodes agree about the block that this use stands in. Null: there is none."""
+    """Whether nodes agree about the block that this use is in. Null: there is none."""
     return use.number <= CONFIRMED_NUMBER
 
 
@@ -301,11 +301,11 @@ def _use(chain_id: int, one: AuthorizationLog, buy: SponsoredBuy) -> dict[str, A
     if one.paid is None:
         use = Use.CANCELLED
     elif is_purchase and one.purchase is not None:
-        told = one.purchase
-        said = (told.token, told.buyer, told.recipient, told.amount_usdc_e6)
-        is_ours = said == (buy.reserve_token, buy.buyer, buy.recipient, buy.amount_usdc_e6)
+        bought = one.purchase
+        logged = (bought.token, bought.buyer, bought.recipient, bought.amount_usdc_e6)
+        is_ours = logged == (buy.reserve_token, buy.buyer, buy.recipient, buy.amount_usdc_e6)
         if is_ours and one.paid == (buy.reserve_token, buy.amount_usdc_e6):
-            use, tokens = Use.PAID, one.purchase.tokens
+            use, tokens = Use.PAID, bought.tokens
     elif not is_purchase and one.paid == (buy.treasury, buy.fee_usdc_e6):
         use = Use.PAID
     return {

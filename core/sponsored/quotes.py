@@ -81,8 +81,8 @@ def quote_standing(purchase: TransferFate, fee: TransferFate, *, is_over: bool) 
     if state in (BuyState.DISPUTED, BuyState.FEE_OWED):
         return BuyStanding(state, is_final, NEXT_STEPS[state, is_final])
     is_early = state is BuyState.FEE_PAID and not is_over
-    said = _FEE_PAID_EARLY if is_early else _ALONE[purchase.leg, fee.leg]
-    return BuyStanding(state, is_final, said)
+    outcome = _FEE_PAID_EARLY if is_early else _ALONE[purchase.leg, fee.leg]
+    return BuyStanding(state, is_final, outcome)
 
 
 def _is_untouched(transfer: TransferFate) -> bool:

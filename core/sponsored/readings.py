@@ -50,16 +50,16 @@ def pool_now(chain: ChainReader, token: str) -> PoolNow:
         for name in NAMES
     ]
     parse = [results.code] * len(calls)
-    said = tuple(map(_decoded, NAMES, chain.rpc.batch(calls, parse)))
+    latest = tuple(map(_decoded, NAMES, chain.rpc.batch(calls, parse)))
     newest = ("eth_call", [calls[NAMES.index("treasury")][1][0], "latest"])
     others = chain.rpc.batch_of_others([*calls, newest], OTHERS_S, [*parse, results.code])
     for answers in others.values():
         *at_block, treasury_now = map(_said, (*NAMES, "treasury"), answers)
-        if None not in at_block and tuple(at_block) != said:
+        if None not in at_block and tuple(at_block) != latest:
             raise PoolDisputedError("nodes say different things of the reserve token at one block")
-        if treasury_now not in (None, said[NAMES.index("treasury")]):
+        if treasury_now not in (None, latest[NAMES.index("treasury")]):
             raise PoolDisputedError("nodes name different treasuries of the reserve token")
-    reserve, supply, treasury, paused = said
+    reserve, supply, treasury, paused = latest
     return PoolNow(UsdcE6(reserve), supply, treasury, paused, header.hash, header.timestamp)
 
 

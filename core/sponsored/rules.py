@@ -127,7 +127,7 @@ class BuyPart(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeenUse:
-    """A log that stands. `number`, `tx_hash`: of its block and transaction."""
+    """A standing log. `number`, `tx_hash`: of its block and transaction."""
 
     use: Use
     number: int
@@ -320,13 +320,13 @@ def fee_after_credit(fee: UsdcE6, owed: UsdcE6) -> tuple[UsdcE6, UsdcE6]:
     return UsdcE6(fee - used), used
 
 
-def is_apart(told: tuple[int, int], recorded: tuple[int, int]) -> bool:
+def is_apart(seen: tuple[int, int], recorded: tuple[int, int]) -> bool:
     """Whether two prices, each (reserve, supply), differ by more than MOST_APART_BPS of the
     recorded one. A pool without tokens or reserve has none.
     """
-    if min(*told, *recorded) < 1:
+    if min(*seen, *recorded) < 1:
         return True
-    one, other = told[0] * recorded[1], recorded[0] * told[1]
+    one, other = seen[0] * recorded[1], recorded[0] * seen[1]
     return abs(one - other) * BPS > MOST_APART_BPS * other
 
 

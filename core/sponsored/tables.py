@@ -73,9 +73,7 @@ class SponsoredBuy(Base):
 
 
 class SponsoredUse(Base):
-    """A log of USDC about one of these authorizations, in the block that it stands in, orphaned or
-    not.
-    """
+    """A log of USDC about one of these authorizations, in its block, orphaned or not."""
 
     __tablename__ = "sponsored_use"
     __table_args__ = (

@@ -45,7 +45,7 @@ def find_report(session: Session, chain_id: int, tx_hash: str) -> TransferReport
 
 
 def tellers_of(session: Session, chain_id: int, tx_hashes: Collection[str]) -> set[tuple[int, str]]:
-    """(account, transaction) of the reports of money in that tell of these transactions: neither
+    """(account, transaction) of the reports of money in that name these transactions: neither
     contradicted nor closed.
     """
     wanted = cast([bytes_of(one) for one in tx_hashes], ARRAY(BYTEA))

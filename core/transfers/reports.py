@@ -117,31 +117,31 @@ def make_room(session: WriteSession, account_id: int, limit: int) -> datetime | 
 def post_deposits(
     session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]], now: datetime
 ) -> int:
-    """Post deposits that the chain showed by itself, except those that their account's report tells
-    of; how many.
+    """Post deposits that the chain showed by itself, except those that their account reported;
+    how many.
 
     The ledgers are locked first, as `report`'s caller does: of a report and a block at the same
     time one sees the other.
     """
     transfer_ledger.lock_ledgers(session, sorted(ledgers), now)
-    return transfer_ledger.post_ledgers(session, untold(session, ledgers), now)
+    return transfer_ledger.post_ledgers(session, unreported(session, ledgers), now)
 
 
-def untold(
+def unreported(
     session: WriteSession, ledgers: Mapping[int, Sequence[NewTransfer]]
 ) -> Mapping[int, Sequence[NewTransfer]]:
-    """The deposits that no report of their own account tells of."""
+    """The deposits that their own account has not reported."""
     places = {(one.chain_id, one.tx_hash) for transfers in ledgers.values() for one in transfers}
-    told = set[tuple[int, str]]()
+    reported = set[tuple[int, str]]()
     for chain_id in {chain_id for chain_id, _ in places}:
-        told |= repository.tellers_of(
+        reported |= repository.tellers_of(
             session,
             chain_id,
             [tx_hash for place, tx_hash in places if place == chain_id and tx_hash],
         )
     return {
-        account_id: [one for one in transfers if (account_id, one.tx_hash) not in told]
-        if told
+        account_id: [one for one in transfers if (account_id, one.tx_hash) not in reported]
+        if reported
         else transfers
         for account_id, transfers in ledgers.items()
     }
@@ -155,7 +155,7 @@ def look_again(report: TransferReport, now: datetime) -> None:
 
 
 def see(report: TransferReport, sighting: Sighting | None, now: datetime) -> None:
-    """The transaction stands in a block that is not safe yet, or no longer does.
+    """The transaction is in a block that is not safe yet, or no longer does.
 
     The ledger says nothing of it.
     """

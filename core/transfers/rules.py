@@ -15,7 +15,7 @@ Laws
   word `seen`.
 - Time is the time of the chain's safe block, so that a node that is away makes nobody's report
   fail.
-- A report holds one place in the balances, told by its state alone: `standing`. Each move is the
+- A report holds one place in the balances, given by its state alone: `standing`. Each move is the
   difference of two places.
 - Amounts are base units of an asset with six decimals.
 """

@@ -60,7 +60,7 @@ class Auditor:
     def round(self) -> tuple[Fault, ...]:
         """Look once at some blocks and some ledgers; the findings that are new.
 
-        Errors: OutsideError, LeadershipLostError; what was found until then stands.
+        Errors: OutsideError, LeadershipLostError; what was found until then is kept.
         """
         chain = self._chain
         chain.reader.rpc.keep_to(chain.chain_id)

@@ -165,23 +165,23 @@ class Backfill:
         reader = self._chain.reader
         blocks = self._ranges.fetch(first, last, parent_hash, watch)
         facts = self._facts_of(blocks, watch)
-        told = self._told(blocks, _with_new(watch, facts))
-        if not told:
+        found = self._of_each(blocks, _with_new(watch, facts))
+        if not found:
             return facts
-        first_said, *others_said = told.values()
-        disputed = first_said.union(*others_said) - first_said.intersection(*others_said)
+        first_logs, *other_logs = found.values()
+        disputed = first_logs.union(*other_logs) - first_logs.intersection(*other_logs)
         if not disputed:
             return facts
         if len(blocks) > 1:
             raise RangeDisputedError(len(blocks))
         block = fetch_block(reader, blocks[0].header, watch.may_concern, self._chain.sign)
-        for name, logs in told.items():
+        for name, logs in found.items():
             if disputed & (logs ^ set(block.logs)):
                 reader.rpc.distrust("omits", REST_S, name)
                 log.warning("node left out logs", node=name, number=first)
         return self._facts_of([replace(block, receipts=())], watch)
 
-    def _told(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[str, set[RawLog]]:
+    def _of_each(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[str, set[RawLog]]:
         """What no vault logs in these blocks, as the node has it that gave them, and each other one
         that has the last of them and does not rest; nothing where there is no other one.
         """
@@ -194,13 +194,13 @@ class Backfill:
         asked = (first.number, last.number, wanted, WITHIN_S, others)
         answers = reader.logs_of_each(*asked) if others else {}
         self._chain.sign()
-        told = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
-        if not told:
+        found = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
+        if not found:
             return {}
-        told[giver] = [one for block in blocks for one in block.logs]
+        found[giver] = [one for block in blocks for one in block.logs]
         return {
             name: {one for one in logs if one.address not in watch.vaults}
-            for name, logs in told.items()
+            for name, logs in found.items()
         }
 
     def _facts_of(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> list[BlockFacts]:

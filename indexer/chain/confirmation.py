@@ -7,8 +7,8 @@
     a block that was taken back is said to be there: the same, the other way round
 
 Laws
-- A node that stands still below the head of the one that it contradicts says nothing: it may sit on
-  a branch that nobody continues.
+- A node that does not move below the head of the one that it contradicts says nothing: it may sit
+  on a branch that nobody continues.
 - A node at fault rests, and so does the one whose block was taken back.
 - All of it happens within `Nodes.pinned`: the others are those that do not answer this round.
 """
@@ -23,7 +23,7 @@ from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 
 WITHIN_S = 3.0  # the others' answer
-STILL_S = 10  # a node whose head stands so long is no witness against a higher one
+STILL_S = 10  # a node whose head has not moved for so long is no witness against a higher one
 REST_S = 30.0
 
 
@@ -77,9 +77,9 @@ class Confirmation:
         self._confirm(block, head, is_gone=True)
 
     def _confirm(self, block: Cursor, head: BlockHeader, *, is_gone: bool) -> None:
-        said = self.others([LATEST, block.number])
+        headers = self.others([LATEST, block.number])
         agrees, waits = dict[str, bool](), False
-        for name, (latest, theirs) in said.items():
+        for name, (latest, theirs) in headers.items():
             if latest is not None and self.gets_on(name, latest, head.number):
                 waits |= latest.number < block.number
                 if theirs is not None and theirs.number == block.number:
@@ -102,10 +102,10 @@ class Confirmation:
         if len(self._rpc.names) == 1:
             return {}
         requests = [header_request(height) for height in heights]
-        said = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
+        by_node = self._rpc.batch_of_others(requests, WITHIN_S, [results.header] * len(requests))
         return {
             name: [answer if isinstance(answer, BlockHeader) else None for answer in answers]
-            for name, answers in said.items()
+            for name, answers in by_node.items()
         }
 
     def gets_on(self, name: str | None, latest: BlockHeader | None, height: int) -> bool:

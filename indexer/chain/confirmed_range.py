@@ -5,7 +5,7 @@
                  '-> else: the mark stays, and the next round asks for half as many blocks
 
 Laws
-- What stands in a log's body is one node's word at the tip: no bloom covers it. What nodes agree about
+- What is in a log's body is one node's word at the tip: no bloom covers it. What nodes agree about
   replaces what the record says of these blocks, in the transaction that moves the mark.
 - A node counts that has our block at the end of the range: one that lacks it has not all of the logs.
   One that does not answer says nothing. An only one may be several machines, some without the logs.
@@ -35,7 +35,7 @@ from indexer.chain.range_size import RangeSize
 
 NODES_WITHIN_S = 2.0
 TURN_S = 2.0
-TOLD_S = 600.0  # so long a node that says something else is not told again
+LOGGED_S = 600.0  # so long a node that says something else is not logged again
 
 log = structlog.get_logger(__name__)
 
@@ -64,7 +64,7 @@ class ConfirmedRanges:
     def __init__(self, chain: ChainContext, mark: str, clock: Callable[[], datetime]) -> None:
         self._chain, self._mark, self._clock = chain, mark, clock
         self._size = RangeSize()
-        self._told: MutableMapping[str, None] = TTLCache(64, TOLD_S)
+        self._logged: MutableMapping[str, None] = TTLCache(64, LOGGED_S)
 
     def at(self, session: Session) -> Cursor:
         """Up to where; at first our oldest block."""
@@ -119,18 +119,18 @@ class ConfirmedRanges:
         assert last_hash is not None, "a block below one that is canonical"
         names = chain.reader.rpc.names
         asked = (at.number + 1, number, filters, NODES_WITHIN_S, names)
-        said = [
+        answered = [
             (name, (header.timestamp, tuple(sorted(set(logs), key=attrgetter("place")))))
             for _ in range(2 if len(names) == 1 else 1)
             for name, (logs, header) in chain.reader.logs_of_each(*asked).items()
             if header.hash == last_hash
         ]
-        answers = Counter(one for _, one in said).most_common()
+        answers = Counter(one for _, one in answered).most_common()
         (last_at, logs), votes = answers[0] if answers else ((0, ()), 0)
-        is_agreed = votes > 1 and 2 * votes > len(said)
-        apart = {name for name, one in said if one != (last_at, logs) or not is_agreed}
-        if len(answers) > 1 and (new := apart - self._told.keys()):
-            self._told.update(dict.fromkeys(new))
+        is_agreed = votes > 1 and 2 * votes > len(answered)
+        apart = {name for name, one in answered if one != (last_at, logs) or not is_agreed}
+        if len(answers) > 1 and (new := apart - self._logged.keys()):
+            self._logged.update(dict.fromkeys(new))
             span = {"above": at.number, "up_to": number}
             log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(new), **span)
         if not is_agreed or len({one.place for one in logs}) < len(logs):

@@ -10,7 +10,7 @@ Laws
   said to have paid.
 - A log of a watched contract is kept as it is even when it can't be decoded; it then makes no
   event.
-- What registers a vault (address, digest, owner) stands in the topics of VaultCreated, so that no
+- What registers a vault (address, digest, owner) is in the topics of VaultCreated, so that no
   text in its body can hide it.
 """
 
@@ -68,7 +68,7 @@ OF_ONE_FACT = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An event and where it stands; None: a kept log whose body does not fit the ABI, and why."""
+    """An event and where it is; None: a kept log whose body does not fit the ABI, and why."""
 
     ref: LogRef
     event: ChainEvent | None

@@ -110,7 +110,7 @@ def _grouped(headers: Sequence[BlockHeader], logs: Iterable[RawLog]) -> list[Fet
         if any(log.block_hash != header.hash for log in own):
             raise BlockContradictionError(header, "a log names another block of its height")
         if any(before.log_index == after.log_index for before, after in pairwise(own)):
-            raise BlockContradictionError(header, "a log stands there twice")
+            raise BlockContradictionError(header, "a log is there twice")
         blocks.append(FetchedBlock(header, (), tuple(own)))
     return blocks
 

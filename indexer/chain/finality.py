@@ -87,27 +87,27 @@ class Finality:
         """One more request to each node, of the heights that count, where there are others."""
         reader = self._chain.reader
         latest, *tagged = reader.headers([LATEST, *TAGS])
-        said = [(latest, tagged)] + [
+        answers = [(latest, tagged)] + [
             (theirs, called)
             for name, (theirs, *called) in self._nodes.others([LATEST, *TAGS]).items()
             if self._nodes.gets_on(name, theirs, -1 if latest is None else latest.number)
         ]
-        self._is_alone = len(said) == 1
+        self._is_alone = len(answers) == 1
         if self._is_alone:
             return {tag: one for tag, one in zip(TAGS, tagged, strict=True) if one is not None}
         heights = {
             tag: height
             for place, tag in enumerate(TAGS)
-            if (height := _height([(head, called[place]) for head, called in said])) is not None
+            if (height := _height([(head, called[place]) for head, called in answers])) is not None
         }
         if not heights:
             return {}
         asked = list(heights.values())
-        answers = [reader.headers(asked), *self._nodes.others(asked).values()]
+        blocks = [reader.headers(asked), *self._nodes.others(asked).values()]
         return {
             tag: block
             for place, tag in enumerate(heights)
-            if (block := _of_two(tag, [one[place] for one in answers])) is not None
+            if (block := _of_two(tag, [one[place] for one in blocks])) is not None
         }
 
     def _note(self, tag: str, header: BlockHeader) -> None:
@@ -127,12 +127,12 @@ class Finality:
                     ledgers.append(session, past, now)
 
 
-def _height(said: Sequence[tuple[BlockHeader | None, BlockHeader | None]]) -> int | None:
+def _height(answers: Sequence[tuple[BlockHeader | None, BlockHeader | None]]) -> int | None:
     """The height to which the words of two nodes go, of each its newest block and the one that it
     calls so; None: nobody calls any so.
     """
-    called = [-1 if one is None else one.number for _, one in said]
-    deep = [-1 if latest is None else latest.number - DEEP for latest, _ in said]
+    called = [-1 if one is None else one.number for _, one in answers]
+    deep = [-1 if latest is None else latest.number - DEEP for latest, _ in answers]
     second = sorted(map(max, called, deep))[-2]
     height = min(second, max(called))
     return height if height >= 0 else None

@@ -1,4 +1,4 @@
-"""Rows of mandates' ledgers, with what their owners are told of them."""
+"""Rows of mandates' ledgers, with the alerts to their owners."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ def append(session: WriteSession, ledgers: Mapping[int, Sequence[NewRow]], now: 
             "selector": executed["selector"],
             "at_cost_usdc": usdc_text(went.out_usdc_e6),
         }
-        told = {"event": "Executed", "args": args, "mandate_id": public_id}
+        payload = {"event": "Executed", "args": args, "mandate_id": public_id}
         owners = owners_of(session, [went.row.mandate_id])
-        alerts.add(session, alerts.MONEY_AT_COST, owners, went.row, told, now)
+        alerts.add(session, alerts.MONEY_AT_COST, owners, went.row, payload, now)
     return grown.rows

@@ -49,7 +49,7 @@ from indexer.chain.context import ChainContext
 from indexer.chain.facts import VAULT_CREATED_TOPIC, facts_of
 from indexer.chain.fetch import FetchedBlock
 from indexer.chain.node_logs import WITHIN_S, Stories, Story, stories_of
-from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, tell_whole
+from indexer.chain.quarantine import hold, incomplete_fact, incomplete_key, notify_whole
 from indexer.chain.watch import WatchList, keeper_at
 from indexer.chain.write import BlockWriter
 
@@ -63,7 +63,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a node says of some vaults: the word of each that it could read, None where none stands."""
+    """What a node says of some vaults: the word of each that it could read, None for none."""
 
     node: str
     vault_count: int
@@ -114,7 +114,7 @@ class LogProof:
         return bool(readings) and self._judge(at.number, readings, next_, is_last=len(some) < room)
 
     def _settled(self, session: Session) -> Cursor | None:
-        """Where the record stood at the last round, or stands now."""
+        """Where the record was at the last round, or is now."""
         before, self._tip = self._tip, repository.cursor(session, TIP)
         if before is not None:
             ours = repository.canonical_hash(session, self._chain.chain_id, before.number)
@@ -223,7 +223,7 @@ class LogProof:
         keys = [incomplete_key(vault.address), *base_keys]
         count = quarantine.withdraw_keys(session, MANDATE, vault.mandate_id, keys, now)
         if count:
-            tell_whole(session, [(MANDATE, vault.mandate_id)], now)
+            notify_whole(session, [(MANDATE, vault.mandate_id)], now)
         return count > 0
 
     # Vaults whose logs are not
@@ -267,7 +267,7 @@ class LogProof:
         return False
 
     def _rest_others(self, stories: Stories, best: Story | None) -> None:
-        for node, story in stories.told.items():
+        for node, story in stories.by_node.items():
             if best is not None and story != best:
                 self._chain.reader.rpc.distrust("omits", name=node)
 

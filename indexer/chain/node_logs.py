@@ -25,12 +25,12 @@ class Stories:
     """
 
     ours: Story
-    told: Mapping[str, Story]
+    by_node: Mapping[str, Story]
     times: Mapping[str, int]
 
     def best(self, support: Callable[[Story], int]) -> Story | None:
         """The one that most readings bear out; None: no reading does any, or two are alike."""
-        distinct = {tuple(one): one for one in (self.ours, *self.told.values())}
+        distinct = {tuple(one): one for one in (self.ours, *self.by_node.values())}
         support_of = {key: support(one) for key, one in distinct.items()}
         most = max(support_of.values())
         found = [one for key, one in distinct.items() if most and support_of[key] == most]
@@ -54,15 +54,15 @@ def stories_of(
 ) -> Stories:
     """What these say, and we, of a contract's logs in the blocks above one and up to another."""
     asked = {node: _of_node(chain, node, address, above + 1, last, topics) for node in nodes}
-    told = {node: story for node, story in asked.items() if story is not None}
+    by_node = {node: story for node, story in asked.items() if story is not None}
     with chain.database.read() as session:
         ours = log_heads.logs_since(session, chain.chain_id, address, above, last)
-        hashes = {one.block_hash for story in (ours, *told.values()) for one in story}
+        hashes = {one.block_hash for story in (ours, *by_node.values()) for one in story}
         times = repository.canonical_times(session, chain.chain_id, hashes)
     ours = [one for one in ours if not topics or one.topics[:1] == tuple(topics)]
-    sound = {  # where every log stands once, in a block of ours
+    sound = {  # where every log is once, in a block of ours
         node: story
-        for node, story in told.items()
+        for node, story in by_node.items()
         if all(one.block_hash in times for one in story)
         and all(before < after for before, after in pairwise(one.place for one in story))
     }
@@ -77,10 +77,10 @@ def _of_node(
     span, found = BLOCKS_A_REQUEST, Story()
     while first <= last:
         to = min(last, first + span - 1)
-        told = chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [node])
+        answers = chain.reader.logs_of_each(first, to, [wanted], WITHIN_S, [node])
         chain.sign()
-        if node in told:
-            found += told[node][0]
+        if node in answers:
+            found += answers[node][0]
             first = to + 1
         elif span > 1:
             span //= 10  # too long a range, or too much in it

@@ -19,8 +19,8 @@ Laws
   is never wrong, only short.
 - Facts are held in the transaction of their block, under its fence. A reorg that orphans the block
   withdraws them.
-- Owners are told while their record is held, and no longer: wherever held facts leave, `tell_whole`
-  follows in the same transaction.
+- Owners have an alert while their record is held, and no longer: wherever held facts leave,
+  `notify_whole` follows in the same transaction.
 - A fact that is tried again is made from its raw log by today's code, and goes the way that it would
   have gone then. A step is one transaction, fenced: facts are released with the rows that say them,
   or not at all. Killed halfway, it goes on from there.
@@ -250,7 +250,7 @@ def hold(
     facts: Sequence[NewHeld],
     now: datetime,
 ) -> None:
-    """Hold these. The owner is told of the first, unless it waits behind another."""
+    """Hold these. The owner is alerted to the first, unless it waits behind another."""
     repository.hold(session, chain_id, ledger, ledger_id, facts, now)
     first = facts[0]
     if ledger != MANDATE or not first.tries:
@@ -271,7 +271,7 @@ def hold(
     alerts.add_record_held(session, owners_of(session, [ledger_id]), block, payload, at, now)
 
 
-def tell_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
+def notify_whole(session: WriteSession, ledgers: Iterable[tuple[str, int]], now: datetime) -> None:
     """Held facts of these ledgers, as (kind, id), left: the alerts of those that hold nothing any
     more are withdrawn.
     """
@@ -382,7 +382,7 @@ def retry(chain: ChainContext, ledger: str, ledger_id: int, now: datetime) -> Re
             chain.fence(session)
             facts = repository.held_facts(session, ledger, ledger_id, FACTS_A_STEP)
             if not facts:
-                tell_whole(session, [(ledger, ledger_id)], now)
+                notify_whole(session, [(ledger, ledger_id)], now)
                 return Retried(released, None)
             taken, refusal = _step(Taking(session, chain, ledger, now), ledger_id, facts)
         released += taken

@@ -1,7 +1,7 @@
 """Why a reverted call failed: its transaction is run again on the state before its block, and the
 answer is noted.
 
-The raw row stands since the block was written; this fills in the reason and appends the refusal to
+The raw row was written with the block; this fills in the reason and appends the refusal to
 the mandate's ledger. What can't be reproduced (an earlier transaction of the same block was in the
 way, out of gas) reads as `unknown`.
 
@@ -113,7 +113,7 @@ class RevertedCalls:
         """Explain and note what is open, each in its own transaction, the vaults in turn.
 
         A call that no node answers ends the round's explaining, since the node rests after it, and
-        stands behind the others then.
+        is behind the others then.
         Errors: LeadershipLostError.
         """
         chain = self._chain

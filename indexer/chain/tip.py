@@ -40,7 +40,7 @@ from indexer.chain.fetch import (
     fetch_block,
 )
 from indexer.chain.finality import Finality
-from indexer.chain.quarantine import tell_whole
+from indexer.chain.quarantine import notify_whole
 from indexer.chain.rules import published_rules
 from indexer.chain.unwind import FinalityBrokenError, Fork, ForkUnclearError, find_fork, unwind
 from indexer.chain.watch import WatchChangedError, WatchList, read_watch_list
@@ -172,7 +172,7 @@ class TipLoop:
             # the chain ends where we do, or the machine that answers is behind
             self._nodes.holds_ours()
             if self._is_stale:
-                # a quiet chain or a node that stands still: another may know more
+                # a quiet chain or a node that does not move: another may know more
                 self._chain.reader.rpc.distrust("stale")
             return TipRound(head.number, self._cursor.number)
         final = self._final_far_ahead(head)
@@ -267,7 +267,7 @@ class TipLoop:
         self._nodes.gave(last.number)
         self._chain.metrics.blocks_written(last.number, last.timestamp, len(facts), rows)
         for one in facts:
-            self._tell(one, seen_at)
+            self._log_block(one, seen_at)
 
     def _unwind(self, head: BlockHeader) -> TipRound:
         try:
@@ -314,7 +314,7 @@ class TipLoop:
             repository.add_blocks(session, chain.chain_id, [header], now)
             repository.start_cursor(session, TIP, chain.chain_id, start, chain.epoch, now)
             # what was held is met again on the way
-            tell_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
+            notify_whole(session, quarantine.withdraw(session, chain.chain_id, None, now), now)
             if chain.reserve_token is not None:
                 mark = RESERVE_FOLLOWED
                 repository.save_mark(session, mark, chain.chain_id, start, chain.epoch, now)
@@ -324,7 +324,7 @@ class TipLoop:
         with self._chain.database.read() as session:
             return read_watch_list(session, self._chain)
 
-    def _tell(self, facts: BlockFacts, seen_at: datetime) -> None:
+    def _log_block(self, facts: BlockFacts, seen_at: datetime) -> None:
         """One line a block. `since_seen_ms`: from the poll that showed the head to the commit."""
         header, reverts, now = facts.header, len(facts.reverts), self._clock()
         self._chain.metrics.reverts_found.inc(reverts)

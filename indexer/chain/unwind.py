@@ -9,7 +9,7 @@ Laws
 - A lower head with our own hash at its height is a lagging node, not a reorg. Only a different hash
   is one.
 - Nothing is deleted: blocks become orphans, ledger rows get compensating rows, owners' alerts are
-  withdrawn, a row of `reorg` tells of it. Transfers that the orphans confirmed fail, in the same
+  withdrawn, a row of `reorg` reports it. Transfers that the orphans confirmed fail, in the same
   transaction.
 - Below what was once seen as finalized no reorg is believed: the indexer halts and says so.
 - The search asks for as many headers as the logarithm of the depth, twice.
@@ -38,7 +38,7 @@ from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_key
-from indexer.chain.quarantine import tell_whole
+from indexer.chain.quarantine import notify_whole
 
 
 class ForkUnclearError(OutsideError):
@@ -141,7 +141,7 @@ def unwind(
     owed_notes.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
-    tell_whole(session, withdrawn, now)
+    notify_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
     for mark in (RESERVE_CONFIRMED, SPONSORED_CONFIRMED):

@@ -52,7 +52,7 @@ class WatchList:
     reserve_token: str | None = None
 
     def add_agent(self, vault: str, agent: str) -> None:
-        """The newest agent stands last; past ones stay, since their reverted calls count too."""
+        """The newest agent is last; past ones stay, since their reverted calls count too."""
         known = self.vaults[vault]
         others = tuple(past for past in known.agents if past != agent)
         self.vaults[vault] = replace(known, agents=(*others, agent))
@@ -78,7 +78,7 @@ class WatchList:
             or log.address in self.adapters
             or log.address in (self.factory, self.usdc, self.reserve_token)
         )
-        # a purchase stands beside the use of its authorization, whatever token is followed
+        # a purchase is beside the use of its authorization, whatever token is followed
         event = log.topics[0] if log.topics else None
         return known or event in events_by_topic() or event == bought_event().topic
 

@@ -3,7 +3,7 @@
     blocks, logs  ->  the reserve token's events  ->  vaults, agents, adapters  ->  reverted calls  ->  ledgers  ->  cursor
 
 All or nothing: a crash at any point leaves the cursor where the data ends. Ledgers are written in
-one go, unless a block says something of the factory that other ledgers are told of: then they are
+one go, unless a block says something of the factory that other ledgers note: then they are
 brought up to that block first. What a ledger refuses is held back, and everything else goes on
 (quarantine.py).
 """
@@ -78,7 +78,7 @@ class BlockWriter:
         """Write all that blocks in a row say, and move the cursor from `at` to the last of them; the
         number of ledger rows. `published` is by block hash.
 
-        A block that was seen before, and thrown out, is taken back as it stands. `are_new`: none of
+        A block that was seen before, and thrown out, is taken back unchanged. `are_new`: none of
         them was ever seen.
         Errors: LeadershipLostError, CursorMovedError, WatchChangedError.
         """
@@ -99,7 +99,7 @@ class BlockWriter:
     def _facts(
         self, blocks: Sequence[BlockFacts], published: Mapping[str, Published], at: Cursor | None
     ) -> int:
-        """All that stands beside blocks and logs, which are written."""
+        """All that is beside blocks and logs, which are written."""
         session, chain = self.session, self.chain
         events = [one for facts in blocks for one in facts.reserve]
         take_events(session, chain.chain_id, events, self.now)
@@ -175,7 +175,7 @@ class BlockWriter:
         written = 0
         entries = self._entries(facts, created)
         if is_noted(facts):
-            # who is told depends on what the ledgers say of earlier blocks
+            # who is notified depends on what the ledgers say of earlier blocks
             written = self._flush()
             note_block(session, self.chain, facts, self.now)
         for mandate_id, entry in entries:

@@ -99,16 +99,16 @@ class BurstStart:
 
 @dataclass
 class _NewestBook:
-    """The book that a second of a capture has. `stands`: also in the seconds after, because its
-    websocket would tell of a change.
+    """The book that a second of a capture has. `is_live`: also in the seconds after, because its
+    websocket would report a change.
     """
 
     book: Book | None = None
-    stands: bool = False
+    is_live: bool = False
 
     def taken(self) -> Book | None:
         found = self.book
-        if not self.stands:
+        if not self.is_live:
             self.book = None
         return found
 
@@ -248,17 +248,17 @@ class VenueBursts:
 
     async def _capture(self, wish: BurstWish) -> None:
         samples = await self._seconds(wish)
-        told = {"exchange": self.venue.exchange, "market": wish.look.native_id}
+        labels = {"exchange": self.venue.exchange, "market": wish.look.native_id}
         if len(samples) < LEAST_SAMPLES:
-            log.warning("capture without enough books", samples=len(samples), **told)
+            log.warning("capture without enough books", samples=len(samples), **labels)
             return
         summary = burst_summary(wish.trigger, wish.facts, samples)
         try:
             await self.store.write(bursts.write, wish.look.listing_id, summary, samples)
         except TROUBLE as error:
-            log.error("capture not written", kind=_name(error), **told)
+            log.error("capture not written", kind=_name(error), **labels)
         else:
-            log.info("captured", trigger=wish.trigger, samples=len(samples), **told)
+            log.info("captured", trigger=wish.trigger, samples=len(samples), **labels)
 
     async def _seconds(self, wish: BurstWish) -> list[BurstSample]:
         """A sample for each second of a minute that has a book which can be measured."""
@@ -298,7 +298,7 @@ class VenueBursts:
             while True:
                 async with asyncio.timeout(QUIET_S):
                     newest.book = await anext(stream)
-                newest.stands = True
+                newest.is_live = True
                 await asyncio.sleep(WATCH_PAUSE_S)
         except StopAsyncIteration:
             pass
@@ -307,7 +307,7 @@ class VenueBursts:
         except VenueError as error:
             reason = error.reason
         finally:
-            newest.book, newest.stands = None, False
+            newest.book, newest.is_live = None, False
             await stream.aclose()
         log.warning("polled instead", exchange=self.venue.exchange, reason=reason)
 

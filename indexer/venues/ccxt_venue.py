@@ -316,7 +316,7 @@ class CcxtVenue:
         """Tell ccxt of the markets that could be read, each with a symbol of its own: where two have
         one, the second keeps its id as its symbol.
         """
-        self._symbols, self._ids, told = {}, {}, []
+        self._symbols, self._ids, listed = {}, {}, []
         for one in rows:
             row = dict(one)
             native_id = self._native_id(row)
@@ -324,9 +324,9 @@ class CcxtVenue:
                 row["symbol"] = native_id
             self._symbols[native_id] = row["symbol"]
             self._ids[row["symbol"]] = native_id
-            told.append(row)
-        self._bases = frozenset(self._natives(one)[0] for one in told)
-        self._client.set_markets(told)
+            listed.append(row)
+        self._bases = frozenset(self._natives(one)[0] for one in listed)
+        self._client.set_markets(listed)
         self._lists.client.set_markets_from_exchange(self._client)
 
     def _native_id(self, row: Row) -> str:
@@ -415,7 +415,7 @@ class CcxtVenue:
 
     def _notice(self, read: NoticeRow) -> VenueNotice:
         title = shortened(read.title, MAX_TITLE)
-        told = (
+        notice_id = (
             read.id
             or hashlib.sha256(
                 f"{read.published_at.isoformat()}\x1f{read.title}".encode("utf-8", "replace")
@@ -423,7 +423,7 @@ class CcxtVenue:
         )
         return VenueNotice(
             exchange=self.exchange,
-            id=shortened(told),
+            id=shortened(notice_id),
             kind=read.kind or kind_of(title),
             scope=scope_of(title),
             native_bases=read.native_bases or bases_in(title, self._bases),

@@ -88,7 +88,7 @@ def _world(store: ScannerStore, size: int, now: datetime) -> SimWorld:
 
 def _show(session: WriteSession, now: datetime) -> None:
     """What the slow jobs would show of the past, whose first runs may have come before it."""
-    graph = identity.graph_of(identity.told(session))
+    graph = identity.graph_of(identity.coin_rows(session))
     identity.show(session, identity.changes(graph, identity.shown(session)), now)
     grading.grade_hour(session, now.replace(minute=0, second=0, microsecond=0), now)
     at = statistics.as_of(session, now)

@@ -62,7 +62,7 @@ def import_past(session: WriteSession, world: SimWorld, now: datetime) -> Import
     ):
         parts.ensure(session, table, first, now + parts.AHEAD)
     ids = _learn(session, world, begins)
-    graph = identity.graph_of(identity.told(session))
+    graph = identity.graph_of(identity.coin_rows(session))
     every = np.arange(len(world.listings))
     writing, past = list[Future[int]](), list[warnings.PastWarning]()
     # A thread has the session, while the next figures are computed.
@@ -257,7 +257,7 @@ def _copy_rollups(session: WriteSession, market: PastMarket, ids: Rows) -> int:
 def _copy_grades(
     session: WriteSession, market: PastMarket, graded: ScoreColumns, ids: Rows
 ) -> None:
-    """A grade stands at the end of its window."""
+    """A grade is at the end of its window."""
     kept = _listed(market)
     body = grading.grade_columns(
         graded.letter[kept], graded.score[kept], graded.parts[kept], graded.is_provisional[kept]
@@ -342,7 +342,7 @@ def _add_transfers(session: WriteSession, world: SimWorld, ids: Rows) -> None:
 def _learn_notices(session: WriteSession, world: SimWorld, exchange: str, now: datetime) -> None:
     """What the exchange declared until the origin; tags by what its market lists showed."""
     venue = SimVenue(exchange, world, lambda: world.origin)
-    told = asyncio.run(venue.notices(world.begins_at))
+    notices = asyncio.run(venue.notices(world.begins_at))
     tickers = {world.listings[row].native_base: row for row in world.rows_at[exchange].tolist()}
 
     def sightings(native_base: str, at: datetime) -> tuple[TagSighting, ...]:
@@ -352,8 +352,8 @@ def _learn_notices(session: WriteSession, world: SimWorld, exchange: str, now: d
         has = columns(world, before_s, np.array([tickers[native_base]])).has_st_tag[0]
         return tuple(_sighted(before_s.tolist(), has.tolist()))
 
-    if told is not None:
-        outcomes.learn_notices(session, told.values, now, sightings)
+    if notices is not None:
+        outcomes.learn_notices(session, notices.values, now, sightings)
 
 
 def _sighted(times_s: list[int], has_tag: list[bool]) -> Iterator[TagSighting]:

@@ -108,7 +108,7 @@ def warnings_of(
         for number, bucket in enumerate(days.tolist()):
             ends = datetime.fromtimestamp(int(market.starts_s[bucket]) + BUCKET_S, UTC)
             figures = {name: _known(grid[place, number]) for name, grid in daily.items()}
-            told = {one.kind for one in declared if one.at <= ends}
+            kinds = {one.kind for one in declared if one.at <= ends}
             is_closed = bool(figures["deposit_closed_s"] or figures["withdraw_closed_s"])
             facts = WarningFacts(
                 **figures,
@@ -118,8 +118,8 @@ def warnings_of(
                 supply_change_24h=_growth(world, listing, ends),
                 has_st_tag=bool(market.has_st_tag[place, bucket]) or None,
                 has_caution=bool(market.has_caution[place, bucket]) or None,
-                is_delisting_declared=NoticeKind.DELIST in told or None,
-                is_suspension_declared=NoticeKind.SUSPEND in told or None,
+                is_delisting_declared=NoticeKind.DELIST in kinds or None,
+                is_suspension_declared=NoticeKind.SUSPEND in kinds or None,
                 foreign_outcomes=tuple(of for of in foreign if of.at <= ends) or None,
                 venue_bases_closed=_closed_by(closed[listing.exchange], ends)
                 if is_closed

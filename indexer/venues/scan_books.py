@@ -25,11 +25,11 @@ class QuoteRate:
     source: str
 
 
-def rates_of(exchange: str, told: Mapping[tuple[str, str], float]) -> Mapping[str, QuoteRate]:
+def rates_of(exchange: str, listed: Mapping[tuple[str, str], float]) -> Mapping[str, QuoteRate]:
     """What a quote currency is worth in US dollars, of the venue's own prices by base and quote
     (docs/market-store.md#dollars); one without a way to dollars there has no rate.
     """
-    prices = {pair: price for pair, price in told.items() if isfinite(price) and price > 0}
+    prices = {pair: price for pair, price in listed.items() if isfinite(price) and price > 0}
     rates = {quote: QuoteRate(1.0, "par") for quote in PAR}
     for quote in {quote for _, quote in prices} - PAR:
         for dollar in BRIDGES:
@@ -57,8 +57,8 @@ class LastBook:
 
 @dataclass(frozen=True, slots=True)
 class BesideBooks:
-    """What the venue told beside its books: rates by quote, volumes in the quote by native id, and
-    by native base whether deposits and withdrawals are open.
+    """What the venue reported beside its books: rates by quote, volumes in the quote by native id,
+    and by native base whether deposits and withdrawals are open.
     """
 
     rates: Mapping[str, QuoteRate]

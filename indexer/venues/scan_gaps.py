@@ -2,7 +2,7 @@
 
 Laws
 - Only listings of one strong identity are compared, never of one ticker.
-- Of an exchange with several quotes of a coin one pair stands for it, and stays while its book is
+- Of an exchange with several quotes of a coin one pair represents it, and stays while its book is
   fresh: two books that take turns in being the newer one would end a gap and begin another each
   minute.
 """
@@ -32,7 +32,7 @@ class HeldBook:
 
 
 class GapScan:
-    """Keeps the newest measured book of each listing, in dollars, and which pair stands for a coin."""
+    """The newest measured book of each listing, in dollars, and which pair represents a coin."""
 
     def __init__(self) -> None:
         self._books: dict[int, HeldBook] = {}
@@ -107,7 +107,7 @@ class GapScan:
 def _standing(
     books: list[HeldBook], last_id: int | None, largest: Collection[int], now: datetime
 ) -> HeldBook:
-    """The pair that stands for a coin at its exchange: the one that did, while its book is fresh;
+    """The pair that represents a coin at its exchange: the one that did, while its book is fresh;
     else a coin's largest pair; else the newest book.
     """
     return max(
@@ -123,11 +123,11 @@ def _standing(
 
 
 def _gates(graph: CoinGraph, books: list[HeldBook]) -> Mapping[tuple[str, str], TransferGate]:
-    told = {
+    statuses = {
         one.side.exchange: graph.statuses.get(Coin(one.side.exchange, one.listing.native_base), ())
         for one in books
     }
-    return {(a, b): gate(told[a], told[b]) for a, b in permutations(told, 2)}
+    return {(a, b): gate(statuses[a], statuses[b]) for a, b in permutations(statuses, 2)}
 
 
 def _gap(buy: HeldBook, sell: HeldBook, found: ArbPair) -> SeenGap:

@@ -92,7 +92,7 @@ class VenueScan:
         self.lags_s: deque[float] = deque(maxlen=LAGS_KEPT)
 
     async def minute(self, at: datetime) -> ScannedMinute:
-        """Errors: LeadershipLostError; a failed call or transaction is told in the answer."""
+        """Errors: LeadershipLostError; a failed call or transaction is reported in the answer."""
         state = ScannedMinute(at, DueBooks((), (), 60, 60))
         await self._learn(state)
         beside = await self._beside(state)
@@ -111,9 +111,9 @@ class VenueScan:
             if found is not None:
                 await self._took_markets(found, state)
         if self._is_due("networks", NETWORKS_EVERY) and self.venue.capabilities.currencies:
-            told = await self._asked_for("networks", self.venue.networks(), state)
-            if told is not None:
-                await self._took_networks(told, state)
+            statuses = await self._asked_for("networks", self.venue.networks(), state)
+            if statuses is not None:
+                await self._took_networks(statuses, state)
         if self._is_due("notices", NOTICES_EVERY) and self.venue.capabilities.notices:
             news = await self._asked_for("notices", self.venue.notices(now - NOTICES_BACK), state)
             if news is not None and news.values:
@@ -130,14 +130,14 @@ class VenueScan:
         if listed is not None:
             self._listings = {one.native_id: one for one in listed}
 
-    async def _took_networks(self, told: Parsed[NetworkStatus], state: ScannedMinute) -> None:
-        of = self.exchange, told.values, self._now()
+    async def _took_networks(self, found: Parsed[NetworkStatus], state: ScannedMinute) -> None:
+        of = self.exchange, found.values, self._now()
         is_whole = await self._tried(state, lambda: self._store.write(networks.learn_networks, *of))
         if is_whole is False:
             state.failures["half_networks"] += 1
             return
         by_base: dict[str, list[NetworkStatus]] = {}
-        for one in told.values:
+        for one in found.values:
             by_base.setdefault(one.native_base, []).append(one)
         self._networks = {
             base: (

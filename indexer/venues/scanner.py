@@ -203,8 +203,8 @@ class Scanner:
             added = 0
             for at in (begins - DAY, begins):
                 if not await store.read(onchain.has_day, at.date()):
-                    told = await asyncio.to_thread(self.onchain, venues, at)
-                    added += await store.write(onchain.write, told, at.date())
+                    figures = await asyncio.to_thread(self.onchain, venues, at)
+                    added += await store.write(onchain.write, figures, at.date())
             if added:
                 log.info("on-chain figures", rows=added)
             await self._rest(ONCHAIN_EVERY_S)
@@ -216,8 +216,8 @@ class Scanner:
             self.watchdog.sign()
             lags = sorted(lag for one in scans_of for lag in one.lags_s)
             lag_s = lags[int(0.99 * (len(lags) - 1))] if lags else None
-            said = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
-            await asyncio.to_thread(self.leadership.beat, said)
+            status = {"state": "scanning", "venues": len(scans_of), "lag_p99_s": lag_s}
+            await asyncio.to_thread(self.leadership.beat, status)
             moment = time.monotonic()
             if moment - wanted_at >= TARGETS_EVERY_S:
                 wanted_at = moment
@@ -237,5 +237,5 @@ class Scanner:
 
 
 async def _graph(store: ScannerStore) -> CoinGraph:
-    told = await store.read(identity.told)
-    return await asyncio.to_thread(identity.graph_of, told)
+    rows = await store.read(identity.coin_rows)
+    return await asyncio.to_thread(identity.graph_of, rows)

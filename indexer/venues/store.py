@@ -30,7 +30,7 @@ class ScannerStore:
 
     database: Database
     fence: Callable[[Session], None]
-    says: Callable[[str], None] = lambda state: None  # what the heartbeat tells until the scan
+    says: Callable[[str], None] = lambda state: None  # what the heartbeat says until the scan
 
     async def read(
         self, work: Callable[Concatenate[Session, P], T], *values: P.args, **named: P.kwargs

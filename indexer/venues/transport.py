@@ -23,7 +23,7 @@ _CHUNK = 65_536
 # Of an answer to what is asked now: reading a text holds up every venue, so a call that expects
 # little reads little.
 most_characters: ContextVar[int] = ContextVar("most_characters", default=MAX_ANSWER_BYTES)
-# ccxt's parsers of one row, and what stands for a row that they cannot read
+# ccxt's parsers of one row, and what replaces a row that they cannot read
 _ROWS: Mapping[str, Mapping[str, Any]] = {
     "parse_market": {"spot": True},
     "parse_ticker": {"symbol": None},
@@ -121,9 +121,9 @@ def client_class(
                 raise BadResponse(f"an answer of more than {most} characters")
             parsed = within_reach(answer.text, self.parse_json(answer.text))
             self.last_response_headers = dict(answer.headers)
-            told = (answer.status, "", url, method)
-            self.handle_errors(*told, dict(answer.headers), answer.text, parsed, sent, body)
-            self.handle_http_status_code(*told, answer.text)
+            head = (answer.status, "", url, method)
+            self.handle_errors(*head, dict(answer.headers), answer.text, parsed, sent, body)
+            self.handle_http_status_code(*head, answer.text)
             if parsed is None:
                 raise BadResponse(f"no JSON: {answer.text[:80]}")
             return parsed

@@ -118,8 +118,8 @@ class RequestRound:
     _kept_wei: dict[int, int] = field(init=False, default_factory=dict)  # by outbox id
     _layer_1_wei: int = field(init=False, default=0)
     _beat_at: datetime | None = field(init=False, default=None)
-    _told: str | None = field(init=False, default=None)
-    _unbuilt: set[int] = field(init=False, default_factory=set)  # that were told
+    _logged: str | None = field(init=False, default=None)
+    _unbuilt: set[int] = field(init=False, default_factory=set)  # that were logged
 
     def __post_init__(self) -> None:
         self.sender = Sender(self.desk, allows=self._allows)
@@ -171,24 +171,24 @@ class RequestRound:
 
         Errors: RpcError.
         """
-        said = quotes(self.desk.rpc, [self.account])
-        if not said.heads or now.timestamp() - said.head.timestamp > self.max_head_age_s:
-            self._tell("the head is stale")
+        nodes = quotes(self.desk.rpc, [self.account])
+        if not nodes.heads or now.timestamp() - nodes.head.timestamp > self.max_head_age_s:
+            self._log_wait("the head is stale")
             return None
-        market, caps = said.market, self.desk.caps
+        market, caps = nodes.market, self.desk.caps
         offer = market.offered(caps.others_wei, is_stop=False)
         if offer is None:
-            self._tell("the fee is above the cap")
+            self._log_wait("the fee is above the cap")
             return None
         layer_1_wei = layer_1_fee_wei(self.reader, self.terms.unsigned_bytes)
         if layer_1_wei is None:
-            self._tell("the gas price oracle refuses to name the fee of layer 1")
+            self._log_wait("the gas price oracle refuses to name the fee of layer 1")
             return None
         cap_wei, fee_wei = market.cap_wei(caps.others_wei), offer.fees.max_fee_wei
         most_wei = self.terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * fee_wei) + layer_1_wei
         left_wei = market.sure_wei[self.account] - sum(place.reserved_wei for place in under_way)
         return RequestPrice(
-            said.head,
+            nodes.head,
             most_wei,
             min(most_wei, self.terms.gas * fee_wei + layer_1_wei),
             layer_1_wei,
@@ -218,7 +218,7 @@ class RequestRound:
         price = self.price(list(places.values()), now)
         if price is None:
             return []
-        self._tell("the key is short of ETH" if due and not price.affordable else None)
+        self._log_wait("the key is short of ETH" if due and not price.affordable else None)
         self._layer_1_wei = price.layer_1_wei
         self._top_up(waiting, price.most_wei, now)
         new = due[: price.affordable]
@@ -262,7 +262,7 @@ class RequestRound:
         self, session: Session, request: OutboxRequest, head: BlockHeader, now: datetime
     ) -> tuple[NewIntent, IntentState] | None:
         """What is to be written down: planned, or ended before it began. None: it cannot be built
-        now, which is told once.
+        now, which is logged once.
         """
         builder = self.builders.get(request.kind)
         try:
@@ -316,7 +316,7 @@ class RequestRound:
         """
         most_wei = place.within_most(price.most_wei)
         if most_wei < price.least_wei:
-            self._tell("gas costs more than what was paid for it")
+            self._log_wait("gas costs more than what was paid for it")
             queue.wait_until(session, [place.outbox_id], now + DEARER_WAITS)
             return False
         used_up = self._keep(session, place, most_wei, now)
@@ -327,7 +327,7 @@ class RequestRound:
             self._kept_wei[place.outbox_id] = kept_wei
             return True
         if used_up in (TOTAL, SPONSORS):
-            self._tell("the day's gas of all is used up")
+            self._log_wait("the day's gas of all is used up")
         queue.wait_until(session, [place.outbox_id], _again_at(used_up, now))
         return False
 
@@ -354,11 +354,11 @@ class RequestRound:
                 rows.move_intent(session, ended, intent.state, self.desk.epoch(), now)
                 queue.postpone(session, place, now, since)
 
-    def _tell(self, why: str | None) -> None:
+    def _log_wait(self, why: str | None) -> None:
         """Once: it may last for hours."""
-        if why != self._told and why is not None:
+        if why != self._logged and why is not None:
             log.warning("requests wait", why=why)
-        self._told = why
+        self._logged = why
 
 
 def _again_at(used_up: str, now: datetime) -> datetime:

@@ -39,7 +39,7 @@ AREA = Area(
             key="agents.dashboard",
             path="/agent/dashboard",
             auth=BY_KEY,
-            summary="Read where your work stands, stage by stage.",
+            summary="Read the state of your work, stage by stage.",
             handler=pages.dashboard,
         ),
         Read(
@@ -65,7 +65,7 @@ AREA = Area(
             bounds=CallBounds(adds_rows=True),
             path="/agents/{id}/persona",
             auth=BY_OWNER,
-            summary="Seed your agent's persona; it stands until the agent declares its own.",
+            summary="Seed your agent's persona; it applies until the agent declares its own.",
             handler=self_record.seed_persona,
             refuses=("not_owner",),
             idempotent=True,

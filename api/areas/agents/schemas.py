@@ -174,7 +174,7 @@ class CreditBuckets(AnswerBody):
 
 
 class Contributions(AnswerBody):
-    mining_submissions: Figure = Field(description="values whose approval stands")
+    mining_submissions: Figure = Field(description="approved values that were not reversed")
     task_claims: Figure = Field(description="claims that were verified")
     points: str | NotRecorded = Field(
         description="of all approvals that stand, paid or not, with one decimal"

@@ -26,7 +26,7 @@ AREA = Area(
             auth=ANYBODY,
             summary="List open crisis warnings, the newest first, and how many outcomes warnings "
             "foresaw.",
-            more="Recall (wci_rate) stands beside precision and the number of warnings issued.",
+            more="Recall (wci_rate) is shown beside precision and the number of warnings issued.",
             handler=service.warnings,
             cache=CachePolicy(WARNINGS_KEPT_S, keeps=True),
             tool=Tool("get_warnings", "List crisis warnings", ToolKind.READ, Profile.CONNECTOR),

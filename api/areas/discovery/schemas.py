@@ -18,7 +18,7 @@ class CatalogCall(AnswerBody):
     summary: str
     idempotency_key: bool = Field(description="whether the call takes Idempotency-Key")
     tool: str | None = Field(description="the tool that makes the same call")
-    body: dict[str, Any] | None = Field(description="a body valid as it stands, where one exists")
+    body: dict[str, Any] | None = Field(description="a valid body to send, where one exists")
     allowed: bool | None = Field(
         description="whether this caller may make it; null without a credential"
     )

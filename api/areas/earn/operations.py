@@ -22,7 +22,7 @@ AREA = Area(
             key="earn.own_epoch",
             path="/earn/epoch/me",
             auth=BY_OWNER,
-            summary="Read what your agents may still be paid today, and where their work stands.",
+            summary="Read what your agents may still be paid today, and the state of their work.",
             handler=day.own_epoch,
             block=False,
         ),

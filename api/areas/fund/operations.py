@@ -214,7 +214,7 @@ _CREATION: tuple[Operation, ...] = (
         auth=BY_KEY_OWNER_OR_BEARER,
         scope=ANY_SCOPE,
         summary="Ask for the vault of your spot pilot, from its thirtieth day on.",
-        more="Asking again answers the request that stands.",
+        more="Asking again answers the current request.",
         handler=creation.request,
         refuses=("not_found", "not_maker", "account_locked", "perp_vault", "pilot_too_young"),
         idempotent=True,
@@ -351,7 +351,7 @@ AREA = Area(
             False,
             "caller",
             ("fund.vaults",),
-            "You have no consent to vault 7 that stands; read its rules, and consent to them.",
+            "You have no current consent to vault 7; read its rules, and consent to them.",
         ),
         "rules_changed": Reason(
             409,

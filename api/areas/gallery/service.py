@@ -56,7 +56,7 @@ def browse(call: ReadCall, caller: Nobody, command: GalleryQuery) -> Answer[Gall
 
 
 def read(call: ReadCall, caller: Nobody, command: ListingPath) -> Answer[Listing]:
-    """One listing, of any status: a draft is in no list, and whoever was told its id may read it.
+    """One listing, of any status: a draft is in no list, and whoever has its id may read it.
 
     Errors: Refusal not_found.
     """

@@ -34,7 +34,7 @@ from core.hall.rules.days import Day, Days, MandateStanding, standing_of
 from core.hall.rules.wash import TradedDay, Washed, judged_anew
 from core.hall.views import GrownMandate
 from core.jobs.schedule import JobDatabase, RunTime
-from core.mandate.rules.rows import NewRow, is_told_by_agent
+from core.mandate.rules.rows import NewRow, is_agent_report
 
 NAME: Final = "hall"
 EVERY_S: Final = 120
@@ -86,7 +86,7 @@ class _Count:
         """`known`: the day that the standing ended with, as it was kept."""
         try:
             self._wallet = views.wallet_of(self.mandate)
-            self._counted = Days(views.told_of(self.mandate), self.standing, known)
+            self._counted = Days(views.terms_of(self.mandate), self.standing, known)
         except UNREADABLE as error:
             self._give_up(error)
 
@@ -100,7 +100,7 @@ class _Count:
 
     def _is_left_out(self, row: NewRow) -> bool:
         """On paper nothing bears out what anybody says."""
-        return self.grown.is_paper and not is_told_by_agent(row)
+        return self.grown.is_paper and not is_agent_report(row)
 
     def _give_up(self, error: Exception) -> None:
         """Whatever terms or a row hold, it is their own ledger's trouble."""

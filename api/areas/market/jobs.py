@@ -114,8 +114,8 @@ def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 def show_coins(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     with place.database.read() as session:
-        told, shown = identity.told(session), identity.shown(session)
-    changes = identity.changes(identity.graph_of(told), shown)
+        coins, shown = identity.coin_rows(session), identity.shown(session)
+    changes = identity.changes(identity.graph_of(coins), shown)
     with place.database.write() as session:
         identity.show(session, changes, now)
     return {"changed": changes.count}
@@ -128,8 +128,8 @@ def warn(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
     with place.database.read() as session:
         if now - held.known_at >= KEPT_FOR:
             held.known, held.known_at = usual.known(session, now), now
-        told, seen = identity.told(session), watch.seen(session, now)
-    found = watch.facts(identity.graph_of(told), held.known, seen, now)
+        coins, seen = identity.coin_rows(session), watch.seen(session, now)
+    found = watch.facts(identity.graph_of(coins), held.known, seen, now)
     raised, cleared = watch.changes(found, seen.standing)
     done = {"issued": 0, "reopened": 0, "cleared": 0}
     for some in parts_of([*cleared, *raised], WARNINGS_A_WRITE):
@@ -175,10 +175,10 @@ def detect(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any
         if now - held.makers_at >= KEPT_FOR:
             held.makers, held.makers_at = usual.makers(session, now), now
         rows = insights.rows(session, now)
-    said = insights.candidates(rows, held.makers)
+    chosen = insights.candidates(rows, held.makers)
     with place.database.read() as session:
-        before = insights.looks(session, said, now)
-    found = insights.cards(rows, said, before, held.makers)
+        before = insights.looks(session, chosen, now)
+    found = insights.cards(rows, chosen, before, held.makers)
     with place.database.write() as session:
         return asdict(insights.write(session, found, now))
 

@@ -138,8 +138,8 @@ def execute(
     signer = _signer(desk, held, command.signature)
     if held.counted.is_settled:
         return Answer(_shown(desk, held))
-    said = desk.venue.find(desk.account, held.cloid)
-    found = found_state(said, held.state, held.expires_at, call.now)
+    answer = desk.venue.find(desk.account, held.cloid)
+    found = found_state(answer, held.state, held.expires_at, call.now)
     if found is None:
         if held.state is OrderState.REJECTED:
             return Answer(_shown(desk, held))  # what was refused once is not sent again
@@ -147,9 +147,9 @@ def execute(
             raise _unsettled(held)
         _require_key(desk, signer)
         held = _checked_again(call, desk, held)
-        said = _relayed(desk, held, command.signature)
-        found = state_of(said)
-    return Answer(_shown(desk, rows.settle(call.db, held.id, found, said, call.now)))
+        answer = _relayed(desk, held, command.signature)
+        found = state_of(answer)
+    return Answer(_shown(desk, rows.settle(call.db, held.id, found, answer, call.now)))
 
 
 def record(
@@ -188,11 +188,11 @@ def _settled(call: WriteCall, desk: OperatorDesk, held: PreparedOrder) -> Prepar
     """Errors: Refusal order_unsettled."""
     if held.counted.is_settled:
         return held
-    said = desk.venue.find(desk.account, held.cloid)
-    found = found_state(said, held.state, held.expires_at, call.now)
+    answer = desk.venue.find(desk.account, held.cloid)
+    found = found_state(answer, held.state, held.expires_at, call.now)
     if found is None:
         raise _unsettled(held)
-    return rows.settle(call.db, held.id, found, said, call.now)
+    return rows.settle(call.db, held.id, found, answer, call.now)
 
 
 def _checked_again(call: WriteCall, desk: OperatorDesk, held: PreparedOrder) -> PreparedOrder:
@@ -214,19 +214,19 @@ def _relayed(desk: OperatorDesk, held: PreparedOrder, signature: str) -> OrderAn
     earlier message, which the venue knows by then.
     """
     try:
-        said = desk.venue.relay(
+        answer = desk.venue.relay(
             held.order,
             held.cloid,
             nonce_ms=held.nonce_ms,
             expires_at=held.expires_at,
             signature=signature,
         )
-        if said.outcome is OrderOutcome.REJECTED:
+        if answer.outcome is OrderOutcome.REJECTED:
             found = desk.venue.find(desk.account, held.cloid)
-            return said if found is None or found.outcome is said.outcome else found
+            return answer if found is None or found.outcome is answer.outcome else found
     except OutsideError:
         return UNKNOWN
-    return said
+    return answer
 
 
 # What is refused
@@ -327,14 +327,14 @@ def _over(call: Call, error: OverOrderCapError, others: Sequence[PreparedOrder])
             remaining=left,
         )
     stale = next((one for one in others if not one.counted.is_settled), None)
-    said = {} if stale is None else {"confirm_id": stale.cloid, "outcome": _claimed(stale)}
+    body = {} if stale is None else {"confirm_id": stale.cloid, "outcome": _claimed(stale)}
     return Refusal(
         "over_order_cap",
         f"size: the order could fill {largest} USDC, and today leaves {left} "
         "(HL_ORDERS_USDC_PER_DAY); prepare a smaller one, or record orders that you did not send.",
         remaining=left,
         retry_at=next_day(call.now),
-        next_calls=(NextCall("orders.record", body=said),) if said else (),
+        next_calls=(NextCall("orders.record", body=body),) if body else (),
     )
 
 

@@ -56,8 +56,8 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
             break
         if graph is None:
             with place.database.read() as reading:
-                told = identity.told(reading)
-            graph = identity.graph_of(told)
+                coins = identity.coin_rows(reading)
+            graph = identity.graph_of(coins)
         made = _made(place, report, graph, now)
         with place.database.write() as session:
             if isinstance(made, ReportFailure):

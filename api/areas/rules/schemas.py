@@ -26,7 +26,7 @@ class PublishedRule(AnswerBody):
     )
     unit: str | None
     enforced_by: Enforcer
-    source: str = Field(description="the constant, setting, function or page that it stands in")
+    source: str = Field(description="the constant, setting, function or page that it is in")
     status: RuleStatus
 
 

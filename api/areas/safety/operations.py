@@ -48,7 +48,7 @@ AREA = Area(
             key="safety.case_open",
             path="/admin/violations",
             auth=BY_OPERATOR,
-            summary="Open a case against an agent: its account is locked, told once and shown on the "
+            summary="Open a case against an agent: its account is locked, notified once and shown on the "
             "public board.",
             handler=service.open_case,
             refuses=("not_found", "case_open"),

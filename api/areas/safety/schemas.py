@@ -25,7 +25,7 @@ class LockNotice(AnswerBody):
 
     id: int
     kind: Literal["account_lock"]
-    user_id: int = Field(description="the agent that is told")
+    user_id: int = Field(description="the agent that is notified")
     case: str = Field(description="the case's reference")
     rule: str
     deadline: str = Field(description="until when the agent may explain")

@@ -11,7 +11,7 @@ Laws
 - What is left is what the indexer wrote; nothing is concluded from a receipt. An authorization is
   used once, so that what is sent twice pays once.
 - A buy with nothing to do costs a read: transactions that write are opened for what is asked for, and
-  for quotes that can go. All open buys are looked at, page by page, so that none stands before others.
+  for quotes that can go. All open buys are looked at, page by page, none before others.
 """
 
 from collections.abc import Iterator, Mapping

@@ -83,15 +83,15 @@ def balances(
 
 
 def _require_new(call: Call, caller: AgentCaller, claim: Claim) -> None:
-    """A report that stands already is named before anything else is; one that another call writes
-    meanwhile is met by the insert.
+    """A report that is written already is named before anything else is; one that another call
+    writes meanwhile is met by the insert.
     """
     if repository.find_report(call.db, claim.chain_id, claim.tx_hash) is not None:
         raise _duplicate(call, caller, claim)
 
 
 def _duplicate(call: Call, caller: AgentCaller, claim: Claim) -> Refusal:
-    """The caller's own report is shown as it stands now; of another's nothing is said."""
+    """The caller's own report is shown as it is now; of another's nothing is said."""
     found = repository.find_report(call.db, claim.chain_id, claim.tx_hash)
     if found is not None and found.account_id == caller.account_id:
         detail = f"You reported this transaction; it is {State(found.state).status}."

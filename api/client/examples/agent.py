@@ -1,7 +1,7 @@
 """An agent in ten lines: accept, look at the limits, act, report, read the record.
 
 `python -m api.client.examples.agent [.local]` with `make up` running beside it. What the owner does
-first stands in owner.py.
+first is in owner.py.
 """
 
 from api.client import Client, Wallet

@@ -9,7 +9,7 @@ Laws
 - It consents to rules that hash to what the vault says, and to no others.
 - The service knows what the account's address holds, and not this paper book: an order is what the
   book lacks, at most the plan's; where the book only has to reduce, at most the consent's largest.
-- What cannot be planned is not traded: the reason is told, and a deferred signal is planned again.
+- What cannot be planned is not traded: the reason is shown, and a deferred signal is planned again.
 - A fill is worse than the mid by the plan's impact; where that is not known, nothing is traded.
 Source: docs/fund-follower.md.
 """
@@ -189,10 +189,10 @@ class FundFollower:
         look = TrackedLook(self.own.worth(prices), self.vault.worth(prices))
         self.looks.append(look)
         error = tracking_error_bps(self.looks)
-        told = "not known yet" if error is None else f"{error.quantize(CENT):f} bps"
+        shown = "not known yet" if error is None else f"{error.quantize(CENT):f} bps"
         self.say(
             f"worth {look.own.quantize(CENT):f}, the vault's way {look.vault.quantize(CENT):f}; "
-            f"tracking error {told}"
+            f"tracking error {shown}"
         )
 
 

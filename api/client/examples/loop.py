@@ -12,7 +12,7 @@ Laws
 - No action without knowing what is left: a limit of None is unknown, and unknown is no permission.
 - What was sent is reported, with its hash: a success as what it was, a revert as the refusal that
   the contract gave.
-- A report carries a key made of the hash, so that telling it twice writes it once.
+- A report carries a key made of the hash, so that reporting it twice writes it once.
 Source: docs/agents.md#the-loop.
 """
 
@@ -91,7 +91,7 @@ class Loop:
         why = f"Done; what is left goes back under clause {_numbers(read, 'at_stop')}."
         moved = self._send(mandate_id, "sell", units, 0, why)
         if moved is not None and self._units(mandate_id) == 0:
-            self._tell(
+            self._report(
                 mandate_id,
                 "resolve",
                 usdc_text(moved - cost),
@@ -143,7 +143,7 @@ class Loop:
             return None
         moved = self._moved(mandate_id, sent["tx_hash"])
         position = POSITION | {"qty": str(self._units(mandate_id))}
-        self._tell(
+        self._report(
             mandate_id,
             kind,
             moved,
@@ -154,7 +154,7 @@ class Loop:
         )
         return usdc_e6(moved)
 
-    def _tell(
+    def _report(
         self,
         mandate_id: str,
         kind: ReportKind,

@@ -5,7 +5,7 @@
        +--> the record's row
 
 Every epoch that was posted needs its line, changed or not: a fork that was shown for an hour and
-taken back stands in that hour's root, and nowhere else. Before the first line with rows stands one
+taken back is in that hour's root, and nowhere else. Before the first line with rows there is one
 that proves that there were none. So nothing is said of epochs by leaving them out.
 
 But a key that was stolen posts roots of nothing. Hours without a line are a remark where the factory
@@ -247,12 +247,12 @@ class _AnchorsCheck:
         for line in self.record.anchors:
             post = self.posted.get(line.post.epoch)
             if post != line.post:
-                said = "nothing" if post is None else f"{post.root} in block {post.block_number}"
+                posted = "nothing" if post is None else f"{post.root} in block {post.block_number}"
                 self.report.say(
                     "anchor.post",
                     line.seq or None,
                     f"epoch {line.post.epoch} is {line.post.root} in block "
-                    f"{line.post.block_number} here, the contract posted {said}",
+                    f"{line.post.block_number} here, the contract posted {posted}",
                 )
 
     def start(self) -> None:
@@ -337,9 +337,9 @@ class _AnchorsCheck:
                     )
                 elif row.block_hash is None and held_s > epoch_end_s(epoch) + LATE_S:
                     late.append(row)
-        self._tell_late(late)
+        self._report_late(late)
 
-    def _tell_late(self, late: Sequence[LedgerRow]) -> None:
+    def _report_late(self, late: Sequence[LedgerRow]) -> None:
         """Whose word it is when these rows were written."""
         for one in self.handovers:
             unproven = sum(epoch_of(row.created_at) in one.hours for row in late)

@@ -6,7 +6,7 @@ is a claim before their first signed one, and a finding after it.
 
 Who may sign: the owner of the signed terms; the agent of the signed terms, or since a log of the
 vault set another one that one alone; the factory's keeper. Of terms that name no agent any key may sign in the agent's name,
-and it is told that nothing vouches for it.
+and it is reported that nothing vouches for it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ from core.mandate.rules.terms import ZERO_ADDRESS
 def check_authors(
     subject: RecordSubject, rows: Sequence[LedgerRow], node: Node, report: Report
 ) -> None:
-    """Compare every signed row with its author's sequence and key. What no node answers for is told
-    as unchecked.
+    """Compare every signed row with its author's sequence and key. What no node answers for is
+    reported as unchecked.
     """
     check = AuthorsCheck(subject, rows, node, report)
     for row in rows:
@@ -36,7 +36,7 @@ def check_authors(
             check.row(row)
         except UncheckedError as error:
             report.unchecked.append(str(error))
-    check.tell()
+    check.summarize()
     report.vouched = check.vouched
 
 
@@ -160,7 +160,7 @@ class AuthorsCheck:
         if row.block_hash is not None and isinstance(fact, Mapping):
             self._set_by[row.seq] = (row.created_at, str(fact.get("agent")))
 
-    def tell(self) -> None:
+    def summarize(self) -> None:
         if self.signed:
             self.report.figures["signed_rows"] = self.signed
         for signer in sorted(self.unvouched):

@@ -4,7 +4,7 @@ A row that no log, reverted call, signature of the terms or block proves is a cl
 names a transaction that other rows prove. Its author vouches for it where the author signed it
 (authors_check.py); any other is the service's word for what somebody said. A claim that the chain
 contradicts (core/mandate/rules/borne_out.py) is a false word: the record says truly that it was
-said, so that it is told and is no difference.
+said, so that it is reported and is no difference.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -48,9 +48,9 @@ def compare_claims(
         word = chain_word(row, facts.get(row.tx_hash or "", NO_FACTS), vault)
         if word in SAYS:
             amount = usdc_text_or_none(row.amount_usdc_e6)
-            said = row.kind.value if amount is None else f"{row.kind.value} of {amount}"
-            text = f"the agent reports a {said} by {row.tx_hash}; {SAYS[word]}"
-            report.tell(FalseClaim(row.seq, word.value, text))
+            what = row.kind.value if amount is None else f"{row.kind.value} of {amount}"
+            text = f"the agent reports a {what} by {row.tx_hash}; {SAYS[word]}"
+            report.add_false_claim(FalseClaim(row.seq, word.value, text))
     if count := len(report.false_claims) + report.more_false_claims:
         report.remarks.append(
             f"the chain contradicts {count} of the agent's reports: the record says truly what was "
@@ -58,7 +58,7 @@ def compare_claims(
         )
 
 
-def tell_stops(rows: Iterable[LedgerRow], report: Report) -> None:
+def report_stops(rows: Iterable[LedgerRow], report: Report) -> None:
     """Of each stop that a log proves: at the line the vault measured itself; the reason of a party's
     stop is that party's word, which the vault only carries.
     """

@@ -114,16 +114,16 @@ def expected_rows(
     subject: RecordSubject,
     found: ChainLogs,
     blocks: Mapping[int, Block],
-    told: Sequence[LedgerRow] = (),
+    recorded: Sequence[LedgerRow] = (),
 ) -> Expected:
-    """The rows of these logs. `told`: the record's, as they were read; each that says just what its
-    log gives stands for the log's row.
+    """The rows of these logs. `recorded`: the record's, as they were read; each that says just what
+    its log gives is used as the log's row.
 
-    Errors: UncheckedError when a log cannot be read or stands in a block that the node has
+    Errors: UncheckedError when a log cannot be read or is in a block that the node has
     otherwise.
     """
     expected, keeper = Expected(), found.keeper
-    by_key = {row.base_key: row for row in told if row.reverses_id is None}
+    by_key = {row.base_key: row for row in recorded if row.reverses_id is None}
     for log, event in _events(found.logs):
         block = blocks.get(log.block_number)
         if block is None or block.hash != log.block_hash:
@@ -153,38 +153,38 @@ def expected_rows(
     return expected
 
 
-def _sharing(row: NewRow, said: LedgerRow | None) -> NewRow:
+def _sharing(row: NewRow, line: LedgerRow | None) -> NewRow:
     """The record's own row where it says all of this one; else this one, with the record's objects
     where they say the same.
     """
-    if said is None or not has_payload(said, row.payload):
+    if line is None or not has_payload(line, row.payload):
         return row
-    if says(said) == says(row):
-        return said
+    if says(line) == says(row):
+        return line
     return replace(
         row,
-        base_key=said.base_key,
-        tx_hash=said.tx_hash if said.tx_hash == row.tx_hash else row.tx_hash,
-        occurred_at=said.occurred_at if said.occurred_at == row.occurred_at else row.occurred_at,
-        payload=said.payload,
+        base_key=line.base_key,
+        tx_hash=line.tx_hash if line.tx_hash == row.tx_hash else row.tx_hash,
+        occurred_at=line.occurred_at if line.occurred_at == row.occurred_at else row.occurred_at,
+        payload=line.payload,
     )
 
 
-def has_payload(said: NewRow, given: Mapping[str, Any]) -> bool:
-    """`said`: of a record's line, so that every value in it was looked at, and so in what equals it.
-    The bytes tell in the end, since `==` calls 0 and false the same.
+def has_payload(line: NewRow, given: Mapping[str, Any]) -> bool:
+    """`line`: of a record, so that every value in it was looked at, and so in what equals it. The
+    bytes decide in the end, since `==` calls 0 and false the same.
     """
-    if said.payload == given:
-        return canonical_plain(said.payload) == canonical_plain(given)
-    return canonical_json(said.payload) == canonical_json(given)
+    if line.payload == given:
+        return canonical_plain(line.payload) == canonical_plain(given)
+    return canonical_json(line.payload) == canonical_json(given)
 
 
 says = attrgetter(*(name for name in NewRow.__dataclass_fields__ if name != "payload"))
 
 
-def is_same_row(said: LedgerRow, wanted: NewRow) -> bool:
+def is_same_row(line: LedgerRow, wanted: NewRow) -> bool:
     """Whether a row of the record says what its writer had to write."""
-    return says(said) == says(wanted) and has_payload(said, wanted.payload)
+    return says(line) == says(wanted) and has_payload(line, wanted.payload)
 
 
 def shown_row(row: NewRow) -> str:

@@ -55,13 +55,13 @@ NAMES: Final[Mapping[str, str]] = {
     "row.time": "another time than the block's",
     "row.amount": "another amount than the log's",
     "row.flag": "a report lacks a flag that the rules give it, or has one that they do not",
-    "row.written": "written before the row before it, or before what it tells of",
+    "row.written": "written before the row before it, or before what it reports",
     "row.cash_delta": "moves other cash than the log did",
     "row.place": "another chain, transaction, log, height or block than the log's",
     "row.payload": "other content than the log's",
     "row.unproven": "claims the chain's or the owner's word and names no proof",
     "row.cash_without_proof": "moves cash and no log did",
-    "row.doubled": "the same fact stands twice",
+    "row.doubled": "the same fact is recorded twice",
     "row.orphaned_block": "its block is not in the chain and no row takes it back",
     "row.incarnation": "the fact's returns are not counted 1, 2, 3 ...",
     "row.left_out": "a log of the vault has no row",
@@ -130,7 +130,7 @@ class Verdict(StrEnum):
 
     SOUND = "sound"  # every row
     CHAIN_SOUND = "chain_sound"  # every row but the claims
-    CLAIMS_ONLY = "claims_only"  # paper: no chain stands behind any row
+    CLAIMS_ONLY = "claims_only"  # paper: no chain is behind any row
     DIFFERENT = "different"
     UNCHECKED = "unchecked"
 
@@ -221,7 +221,7 @@ class Report:
         else:
             self.more += 1
 
-    def tell(self, false_claim: FalseClaim) -> None:
+    def add_false_claim(self, false_claim: FalseClaim) -> None:
         if len(self.false_claims) < MOST_FINDINGS:
             self.false_claims.append(false_claim)
         else:

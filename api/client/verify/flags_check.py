@@ -118,10 +118,10 @@ class FlagsCheck:
 
     def _compare(self, row: LedgerRow, wanted: Sequence[Any]) -> None:
         """`wanted`: flags of which one must stand there; None: no flag."""
-        said = [row.payload[VIOLATION]] if VIOLATION in row.payload else []
+        stated = [row.payload[VIOLATION]] if VIOLATION in row.payload else []
         given = [canonical_json([] if flag is None else [flag]) for flag in wanted]
-        if canonical_json(said) not in given:
-            text = f"says it broke {_codes(*said)}, it broke {_codes(wanted[0])}"
+        if canonical_json(stated) not in given:
+            text = f"says it broke {_codes(*stated)}, it broke {_codes(wanted[0])}"
             self.report.say("row.flag", row.seq, text)
 
     def _judgement(self, row: LedgerRow, state: MandateState) -> Judgement:
@@ -187,8 +187,8 @@ class FlagsCheck:
                 moves_worth(_unflagged(row), facts, vault) for facts in (early, self._facts(row))
             )
             must_be, may_be = early.is_known and not (was_shown or is_shown), not was_shown
-        said = row.payload.get(UNSEEN) is True
-        if said is not (UNSEEN in row.payload) or (said and not may_be) or (must_be and not said):
+        flag = row.payload.get(UNSEEN) is True
+        if flag is not (UNSEEN in row.payload) or (flag and not may_be) or (must_be and not flag):
             self.report.say("row.flag", row.seq, "is wrong about what the chain has not seen")
 
 

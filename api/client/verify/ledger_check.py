@@ -41,8 +41,8 @@ BodyT = TypeVar("BodyT", bound=LedgerBody)
 class LedgerDiffersError(Exception):
     """`name`: of what differs, as in docs/verify.md. `seq`: of its row; None: of none."""
 
-    def __init__(self, name: str, seq: int | None, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, name: str, seq: int | None, text: str) -> None:
+        super().__init__(text)
         self.name, self.seq = name, seq
 
 
@@ -58,8 +58,8 @@ class LedgerForm(Generic[BodyT]):
     def genesis(self) -> bytes:
         return sha256(f"{self.ledger}:v1:1".encode()).digest()
 
-    def differs(self, what: str, seq: int | None, said: str) -> LedgerDiffersError:
-        return LedgerDiffersError(f"{self.name}.{what}", seq, said)
+    def differs(self, what: str, seq: int | None, text: str) -> LedgerDiffersError:
+        return LedgerDiffersError(f"{self.name}.{what}", seq, text)
 
 
 @dataclass(slots=True)
@@ -94,8 +94,8 @@ def check_ledger(
     done = check.done
     missing = [seq for seq in wanted if seq > done.rows]
     if done.is_whole and missing:
-        said = f"a head of row {min(missing)} was kept, and the ledger ends at {done.rows}"
-        raise form.differs("shorter", None, said)
+        text = f"a head of row {min(missing)} was kept, and the ledger ends at {done.rows}"
+        raise form.differs("shorter", None, text)
     done.is_whole &= not missing
     return done
 
@@ -121,8 +121,8 @@ class _LedgerCheck(Generic[BodyT]):
 
     def require_kept(self, wanted: Mapping[int, set[bytes]]) -> None:
         if wanted.get(self.done.rows, {self.done.row_hash}) != {self.done.row_hash}:
-            said = "a head of this row that was kept has another hash: the past was rewritten"
-            raise self.form.differs("rewritten", self.done.rows, said)
+            text = "a head of this row that was kept has another hash: the past was rewritten"
+            raise self.form.differs("rewritten", self.done.rows, text)
 
     def _read(self, line: bytes) -> Mapping[str, Any]:
         content, seq = line.rstrip(b"\n"), self.done.rows + 1
@@ -145,13 +145,13 @@ class _LedgerCheck(Generic[BodyT]):
             "genesis_hash": form.genesis.hex(),
         }
         if {name: found.get(name) for name in expected} != expected:
-            said = f"this is no ledger of {form.name}, version {VERSION}"
-            raise form.differs("form", None, said)
+            text = f"this is no ledger of {form.name}, version {VERSION}"
+            raise form.differs("form", None, text)
         if found.get("after") != self.done.rows:
-            said = (
+            text = (
                 f"an answer begins behind row {found.get('after')}, the file has {self.done.rows}"
             )
-            raise form.differs("gap", None, said)
+            raise form.differs("gap", None, text)
         self.has_begun = True
 
     def _end(self, head: object) -> None:

@@ -48,25 +48,25 @@ def verify_signals(file: LedgerFile, head: Heads = None, as_json: AsJson = False
 
 def _check(check: CheckLines, file: Path, heads: Sequence[str], as_json: bool) -> None:
     kept = [_kept(text) for text in heads]
-    said: dict[str, object]
+    answer: dict[str, object]
     try:
         with file.open("rb") as lines:
             found, figures = check(lines, kept)
     except LedgerDiffersError as error:
-        said = {"verdict": "differences", "name": error.name, "seq": error.seq}
-        said["detail"] = printable(str(error))
+        answer = {"verdict": "differences", "name": error.name, "seq": error.seq}
+        answer["detail"] = printable(str(error))
         code = 1
     else:
-        said = {"verdict": "sound" if found.is_whole else "unchecked", "rows": found.rows}
-        said |= figures
-        said["head"] = f"{found.rows}:{found.row_hash.hex()}"
+        answer = {"verdict": "sound" if found.is_whole else "unchecked", "rows": found.rows}
+        answer |= figures
+        answer["head"] = f"{found.rows}:{found.row_hash.hex()}"
         code = 0 if found.is_whole else 2
         if code:
-            said["detail"] = f"read on with ?after={found.rows}, and append the answer"
+            answer["detail"] = f"read on with ?after={found.rows}, and append the answer"
     if as_json:
-        typer.echo(json.dumps(said))
+        typer.echo(json.dumps(answer))
     else:
-        typer.echo("\n".join(f"{name}: {value}" for name, value in said.items()))
+        typer.echo("\n".join(f"{name}: {value}" for name, value in answer.items()))
     raise typer.Exit(code)
 
 

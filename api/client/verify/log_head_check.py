@@ -93,13 +93,13 @@ def check_log_head(
     log's height. Errors: UncheckedError when the node proves nothing.
     """
     own = [log for log in logs if log.address == vault]
-    told = log_head(digest, own, blocks)
+    made = log_head(digest, own, blocks)
     proven = proven_log_head(node, vault, last)
-    if told != proven:
+    if made != proven:
         report.say(
             "log_head.differs",
             None,
-            f"the {len(own)} logs that the node gives make {hex_of(told)}, at block "
+            f"the {len(own)} logs that the node gives make {hex_of(made)}, at block "
             f"{last.number} the vault has {hex_of(proven)}",
         )
     report.figures["logs_of_vault"] = len(own)
@@ -122,7 +122,7 @@ def log_head(digest: str, logs: Iterable[RawLog], blocks: Mapping[int, Block]) -
 
 
 def proven_log_head(node: Node, vault: str, block: Block) -> bytes:
-    """The vault's word in the state that the block's hash stands for.
+    """The vault's word in the state that the block's hash proves.
 
     Errors: UncheckedError when the node serves no proof, or one that does not hold.
     """

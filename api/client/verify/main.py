@@ -28,7 +28,7 @@ from rich.progress import (
 from rich.table import Table
 
 from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict, listed
-from api.client.verify.node import Tell
+from api.client.verify.node import Advance
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
 from api.client.verify.reverts_check import Scan
@@ -43,7 +43,7 @@ SHOWN = 50
 WORDS = {
     Verdict.SOUND: "[bold green]sound[/]: every row is proven",
     Verdict.CHAIN_SOUND: "[bold green]chain rows sound[/], {claims}",
-    Verdict.CLAIMS_ONLY: "[bold yellow]claims only[/]: no chain stands behind a paper mandate; {claims}",
+    Verdict.CLAIMS_ONLY: "[bold yellow]claims only[/]: no chain is behind a paper mandate; {claims}",
     Verdict.DIFFERENT: "[bold red]differences[/]: this record is not what the chain says",
     Verdict.UNCHECKED: "[bold yellow]could not be fully checked[/]: nothing contradicts it so far",
 }
@@ -127,9 +127,9 @@ def main(
         scan=scan,
     )
     report = Report()
-    with file.open("rb") as lines, _progress(quiet=as_json) as tell:
+    with file.open("rb") as lines, _progress(quiet=as_json) as advance:
         gc.disable()  # rows and logs stay to the end: to look at all of them again took a sixth of the time
-        _verify(lines, rpcs, options, tell, report)
+        _verify(lines, rpcs, options, advance, report)
         gc.enable()
     stats = [one for rpc in rpcs for one in rpc.stats()]
     report.figures |= {
@@ -158,10 +158,10 @@ def _said(report: Report, code: int, *, as_json: bool) -> int:
 
 
 def _verify(
-    file: BinaryIO, rpcs: Sequence[Nodes], options: Options, tell: Tell, report: Report
+    file: BinaryIO, rpcs: Sequence[Nodes], options: Options, advance: Advance, report: Report
 ) -> None:
     try:
-        verify(lines_of(file), rpcs, options, tell, report)
+        verify(lines_of(file), rpcs, options, advance, report)
     # the process's edge: a file that no check foresaw is not checked, and never sound
     except Exception as error:
         report.unchecked.append(f"the checks ended with {type(error).__name__}: {error}")
@@ -176,7 +176,7 @@ def _address(text: str | None, option: str) -> str | None:
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Tell]:
+def _progress(*, quiet: bool) -> Iterator[Advance]:
     """A bar a part, on stderr, gone when all is done."""
     columns = (
         TextColumn("{task.description}"),
@@ -190,12 +190,12 @@ def _progress(*, quiet: bool) -> Iterator[Tell]:
     ) as progress:
         bars: dict[str, TaskID] = {}
 
-        def tell(part: str, done: int, of: int) -> None:
+        def advance(part: str, done: int, of: int) -> None:
             if part not in bars:
                 bars[part] = progress.add_task(part, total=of)
             progress.update(bars[part], completed=done, total=of)
 
-        yield tell
+        yield advance
 
 
 def _show(report: Report, console: Console) -> None:

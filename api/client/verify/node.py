@@ -41,12 +41,12 @@ UNDER_WAY: Final = 2
 FIRST_RANGE, WIDEST_RANGE = 200, 10_000
 
 T = TypeVar("T")
-Tell = Callable[[str, int, int], None]  # part, done, of how many
+Advance = Callable[[str, int, int], None]  # part, done, of how many
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of the chain as it stands.
+    """A block of the current chain.
 
     `to_vault`: its transactions to the vault, when they were asked for.
     """
@@ -76,12 +76,12 @@ class Node:
     """All nodes that were named, asked as one."""
 
     def __init__(
-        self, rpcs: Sequence[Nodes], factory: str, tell: Tell, report: Report, most_calls: int
+        self, rpcs: Sequence[Nodes], factory: str, advance: Advance, report: Report, most_calls: int
     ) -> None:
         self.contracts = {"factory": factory}
         self._rpcs = tuple(rpcs)
         self._asked = self._rpcs[0]
-        self._tell = tell
+        self._advance = advance
         self._report = report
         self._most_calls = most_calls
         self._said: set[tuple[str, ...]] = set()
@@ -197,10 +197,10 @@ class Node:
         requests: list[Request] = [("eth_getBlockByHash", [one, False]) for one in hashes]
         found = dict[str, BlockHeader]()
         for one in self._nodes:
-            told = self._batched(
+            headers = self._batched(
                 "lost blocks", requests, results.header, _one, TRANSACTIONS_A_REQUEST, [one]
             )
-            found |= {block.hash: block for block in told if block is not None}
+            found |= {block.hash: block for block in headers if block is not None}
         return {one: found[one] for one in hashes if one in found}
 
     def transaction_counts(self, account: str, heights: Sequence[int]) -> dict[int, int]:
@@ -326,7 +326,7 @@ class Node:
                     continue
                 yield from found
                 at = until
-                self._tell(part, at - first, end - first)
+                self._advance(part, at - first, end - first)
                 weight, before = sum(map(weigh, found)), size
                 grown = size * (4 if pace.calls_a_place else 2)
                 size = max(1, min(widest, grown, count * pace.most // max(1, weight)))
@@ -334,12 +334,12 @@ class Node:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _agreed_each(self, part: str, told: Sequence[tuple[str, list[T]]]) -> list[T]:
-        if len(told) == 1:
-            return told[0][1]
+    def _agreed_each(self, part: str, by_node: Sequence[tuple[str, list[T]]]) -> list[T]:
+        if len(by_node) == 1:
+            return by_node[0][1]
         return [
-            self._agreed(part, [(name, answers[place]) for name, answers in told])
-            for place in range(len(told[0][1]))
+            self._agreed(part, [(name, answers[place]) for name, answers in by_node])
+            for place in range(len(by_node[0][1]))
         ]
 
     # What the nodes say, against one another
@@ -353,14 +353,14 @@ class Node:
         """The answer of most; who answers otherwise is named, once for each part."""
         if len(answers) == 1:
             return answers[0][1]
-        told = [answer if compared is None else compared(answer) for _, answer in answers]
-        chosen = max(told, key=told.count)
-        named = list(zip((name for name, _ in answers), told, strict=True))
+        values = [answer if compared is None else compared(answer) for _, answer in answers]
+        chosen = max(values, key=values.count)
+        named = list(zip((name for name, _ in answers), values, strict=True))
         others = [name for name, one in named if one != chosen]
         if others:
             with_chosen = [name for name, one in named if one == chosen]
             self._once("differ", part, ", ".join(others), ", ".join(with_chosen))
-        return answers[told.index(chosen)][1]
+        return answers[values.index(chosen)][1]
 
     def _once(self, what: str, part: str, *names: str) -> None:
         if (what, part, *names) in self._said:

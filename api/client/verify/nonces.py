@@ -1,4 +1,4 @@
-"""Where an account sent transactions that the record does not tell of, by bisecting its nonce.
+"""Where an account sent transactions that the record does not report, by bisecting its nonce.
 
 A plain transaction raises its sender's nonce by one. Between two heights an account sent as many as
 its nonce rose; where that is as many as the record and the logs know of, nothing is hidden and

@@ -1,4 +1,4 @@
-"""A paper mandate: no chain stands behind it, so its rows are checked against one another alone."""
+"""A paper mandate: no chain is behind it, so its rows are checked against one another alone."""
 
 from api.client.verify.expected import Expected
 from api.client.verify.findings import Report
@@ -31,5 +31,5 @@ def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> N
         last = int(rows[-1].created_at.timestamp())
         window = spend_window(rows, subject.facts)
         report.shown = shown(subject, rows, state, window, last, None, None)
-    report.remarks.append("a paper mandate: no chain stands behind its rows")
+    report.remarks.append("a paper mandate: no chain is behind its rows")
     flags.end()

@@ -1,7 +1,7 @@
 """The file itself: is each line the canonical JSON of what it says, are the rows in order, does the
 hash chain hold?
 
-Nothing is asked of anybody here. What cannot be read is told and left out; the other lines are
+Nothing is asked of anybody here. What cannot be read is reported and left out; the other lines are
 still checked.
 """
 
@@ -70,7 +70,7 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
     before = _genesis(record.first, report)
     for number, line in numbered:
         if record.head is not None:
-            report.say("format.head_missing", None, f"line {number} stands after the head")
+            report.say("format.head_missing", None, f"line {number} is after the head")
         elif "head" in line:
             record.head = _head(line, before, count, report)
         elif "anchor" in line:
@@ -85,8 +85,8 @@ def read_record(lines: Iterable[bytes], report: Report) -> RecordFile:
                 record.rows.append(row)
                 expected_seq = row.seq  # one gap is one difference
             expected_seq += 1
-            told = line.get("row_hash")
-            before = told if is_hash(told) else NO_HASH  # of a row without one none fits
+            stated = line.get("row_hash")
+            before = stated if is_hash(stated) else NO_HASH  # of a row without one none fits
     if record.head is None:
         report.say("format.head_missing", None, f"the file ends after {count} rows without a head")
     return record
@@ -135,8 +135,8 @@ def _first_line(line: dict[str, Any] | None, report: Report) -> dict[str, Any] |
         return None
     version, is_record = line.get("version"), line.get("format") == FORMAT
     if not line.keys() & {"format", "genesis_hash"} and type(line.get("detail")) is str:
-        said = " ".join(line["detail"].split())[:MOST_SAID]
-        report.unchecked.append(f"format: the file is a refusal: {said}")
+        detail = " ".join(line["detail"].split())[:MOST_SAID]
+        report.unchecked.append(f"format: the file is a refusal: {detail}")
         return None
     if is_record and type(version) is int and version > 0 and version != VERSION:
         report.unchecked.append(
@@ -152,9 +152,9 @@ def _first_line(line: dict[str, Any] | None, report: Report) -> dict[str, Any] |
 
 
 def _genesis(first: dict[str, Any], report: Report) -> str:
-    genesis, said = genesis_hash(str(first["mandate_id"])), first["genesis_hash"]
-    if said != genesis:
-        text = f"genesis_hash is {said}, {first['mandate_id']} gives {genesis}"
+    genesis, stated = genesis_hash(str(first["mandate_id"])), first["genesis_hash"]
+    if stated != genesis:
+        text = f"genesis_hash is {stated}, {first['mandate_id']} gives {genesis}"
         report.say("chain.genesis", None, text)
     return genesis
 

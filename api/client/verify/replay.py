@@ -22,7 +22,7 @@ from core.mandate.rules.paper import priced
 from core.mandate.rules.record_file import totals_of
 from core.mandate.rules.rows import LedgerRow, NewRow
 from core.mandate.rules.state import EMPTY_STATE, MandateFacts, MandateState
-from core.mandate.rules.told import ToldByTx
+from core.mandate.rules.tx_reports import ReportsByTx
 from core.money import usdc_text
 
 MOVED = (
@@ -57,7 +57,7 @@ def fold_rows(
 
     Errors: UncheckedError when blocks were taken back so often that it would take too long.
     """
-    state, told, is_stale, again = EMPTY_STATE, ToldByTx(), False, 0
+    state, reports, is_stale, again = EMPTY_STATE, ReportsByTx(), False, 0
     for index, row in enumerate(rows):
         if row.reverses_id is not None:
             before(row, state)
@@ -66,13 +66,13 @@ def fold_rows(
             is_stale = True
             continue
         if is_stale:
-            told, is_stale, again = ToldByTx(), False, again + index
+            reports, is_stale, again = ReportsByTx(), False, again + index
             if again > MOST_FOLDED_AGAIN:
                 raise UncheckedError("sums", "blocks were taken back too often to fold again")
-            state = fold_on(EMPTY_STATE, effective(rows[:index]), facts, told)
+            state = fold_on(EMPTY_STATE, effective(rows[:index]), facts, reports)
         before(row, state)
         _compare_cash(row, priced(_unpriced(row, expected), state, facts), report)
-        state = fold_on(state, [row], facts, told)
+        state = fold_on(state, [row], facts, reports)
     return fold(rows, facts) if is_stale else state
 
 
@@ -93,9 +93,9 @@ def _compare_cash(row: LedgerRow, wanted: NewRow, report: Report) -> None:
             f"moves {usdc_text(row.cash_delta_usdc_e6)} of cash, it had to be "
             f"{usdc_text(wanted.cash_delta_usdc_e6)}",
         )
-    said, given = (one.payload.get(POSITIONS_VOID) for one in (row, wanted))
-    if said is not given and canonical_json(said) != canonical_json(given):
-        report.say("row.payload", row.seq, f"says {said} is void, it had to be {given}")
+    stated, given = (one.payload.get(POSITIONS_VOID) for one in (row, wanted))
+    if stated is not given and canonical_json(stated) != canonical_json(given):
+        report.say("row.payload", row.seq, f"says {stated} is void, it had to be {given}")
 
 
 def proven_state(
@@ -110,12 +110,12 @@ def replay_logs(
     expected: Iterable[NewRow], facts: MandateFacts, kept: list[LedgerRow] | None = None
 ) -> MandateState:
     """The fold of the vault's logs alone; the rows that they make are added to `kept`."""
-    state, told = EMPTY_STATE, ToldByTx()
+    state, reports = EMPTY_STATE, ReportsByTx()
     for seq, wanted in enumerate(expected, start=1):
         row = priced(wanted, state, facts)
         if not isinstance(row, LedgerRow) or kept is not None:
             row = _row(row, seq)
-        state = fold_on(state, [row], facts, told)
+        state = fold_on(state, [row], facts, reports)
         if kept is not None:
             kept.append(row)
     return state
@@ -146,10 +146,10 @@ def compare_head(head: Mapping[str, Any], state: MandateState, report: Report) -
 
 
 def compare_replay(rows: MandateState, logs: MandateState, report: Report) -> None:
-    told, given = totals_of(rows), totals_of(logs)
+    folded, given = totals_of(rows), totals_of(logs)
     for name in MOVED:
-        if told[name] != given[name]:
-            text = f"{name}: the rows give {told[name]}, the vault's logs {given[name]}"
+        if folded[name] != given[name]:
+            text = f"{name}: the rows give {folded[name]}, the vault's logs {given[name]}"
             report.say("replay.sum", None, text)
 
 
@@ -180,9 +180,9 @@ def compare_vault(
         "out where no adapter values it": (state.unvalued_out_usdc_e6, totals.unvalued_out),
         "fee paid": (state.paid_out_usdc_e6, totals.fee_paid),
     }
-    for name, (told, own) in sums.items():
-        if told != own:
-            text = f"{name}: the rows give {usdc_text(told)}, the vault {usdc_text(own)}"
+    for name, (folded, own) in sums.items():
+        if folded != own:
+            text = f"{name}: the rows give {usdc_text(folded)}, the vault {usdc_text(own)}"
             report.say("vault.sum", None, text)
     if OF_VAULT[status] is not state.status:
         text = f"the rows give {state.status.value}, the vault {status.word}"

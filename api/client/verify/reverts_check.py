@@ -1,6 +1,6 @@
-"""Reverted calls: those that the record tells of, and those that it leaves out.
+"""Reverted calls: those that the record reports, and those that it leaves out.
 
-A reverted call leaves no log. What the record tells is checked by receipt and call data, and run
+A reverted call leaves no log. What the record reports is checked by receipt and call data, and run
 again. What it leaves out shows in the nonces of the vault's agents (nonces.py); on a node that has
 none of past blocks only looking through every block finds it, for as many blocks as asked. Those
 after the record's last block show likewise, by the nonces there and now.
@@ -33,7 +33,7 @@ class Scan(StrEnum):
 
     AUTO = "auto"  # up to MOST_SCANNED_BLOCKS; a longer record then counts as not fully checked
     ALL = "all"
-    NONE = "none"  # asked for, so it is told and does not count
+    NONE = "none"  # asked for, so it is reported and does not count
 
 
 @dataclass
@@ -53,7 +53,7 @@ class RevertsCheck:
             if one.base_key.startswith("refusal:"):
                 self._reports.setdefault(one.base_key, []).append(one.seq)
 
-    def told(self) -> None:
+    def check_reported(self) -> None:
         """Each note of the record whose block is in the chain."""
         for row in self.rows.rows:
             if not row.base_key.startswith("revert:") or row.reverses_id is not None:
@@ -71,9 +71,9 @@ class RevertsCheck:
                 "is the record's word"
             )
 
-    def look(self, until: int, told_until: int) -> None:
-        """Say which reverted calls the record leaves out up to `until`. Those after `told_until` it
-        does not claim to tell of yet.
+    def look(self, until: int, reported_until: int) -> None:
+        """Say which reverted calls the record leaves out up to `until`. Those after
+        `reported_until` it does not claim to report yet.
 
         Errors: UncheckedError for such ones, and when there are too many blocks to look through.
         """
@@ -88,7 +88,7 @@ class RevertsCheck:
         self.report.figures["blocks_scanned"] = len(heights)
         later = 0
         for number, sent in self._left_out(heights):
-            if number > told_until:
+            if number > reported_until:
                 later += 1
                 continue
             text = f"{sent.tx_hash} in block {number} by {sent.sender}"
@@ -96,8 +96,8 @@ class RevertsCheck:
         if later:
             raise UncheckedError(
                 PART,
-                f"the record tells of them up to block {told_until}, and {later} came after; export "
-                "it again",
+                f"the record reports them up to block {reported_until}, and {later} came after; "
+                "export it again",
             )
 
     def look_after(self, last: int) -> None:
@@ -140,10 +140,10 @@ class RevertsCheck:
         Errors: UncheckedError when the node has no nonces of past blocks.
         """
         known: dict[str, list[int]] = {}
-        # a row that was taken back tells of nothing, even where it names a transaction that is there
-        told = {row.tx_hash for row in self.rows.standing.values() if row.block_hash is not None}
+        # a row that was taken back reports nothing, even where it names a transaction that is there
+        noted = {row.tx_hash for row in self.rows.standing.values() if row.block_hash is not None}
         for tx_hash, outcome in self.rows.outcomes.items():
-            if tx_hash in told:
+            if tx_hash in noted:
                 known.setdefault(outcome.sender, []).append(outcome.block_number)
         found = set[int]()
         for agent, since in self._agents.items():
@@ -200,12 +200,12 @@ class RevertsCheck:
         )
         refusal = row.payload.get("refusal")
         if raw is None or not isinstance(refusal, Mapping):
-            self.report.say("revert.content", row.seq, "it tells no refusal")
+            self.report.say("revert.content", row.seq, "it has no refusal")
             return
-        said = str(refusal.get("contract_error", refusal.get("reason")))
-        # What the service could not look up stands without the attempt.
+        stated = str(refusal.get("contract_error", refusal.get("reason")))
+        # What the service could not look up is there without the attempt.
         attempted = (
-            None if said == UNKNOWN and "attempted" not in refusal else attempted_of(raw["input"])
+            None if stated == UNKNOWN and "attempted" not in refusal else attempted_of(raw["input"])
         )
         wanted = revert_note(
             chain_id=self.rows.subject.chain_id,
@@ -213,14 +213,14 @@ class RevertsCheck:
             block_number=block.number,
             block_hash=block.hash,
             at=block.at,
-            reason=said,
+            reason=stated,
             attempted=attempted,
             proves_event_id=self._proven(row),
         )
         if not is_same_row(row, wanted):
             text = f"the row says {shown_row(row)}, the call gives {shown_row(wanted)}"
             self.report.say("revert.content", row.seq, text)
-        elif self._is_reason(row, said, raw, block):
+        elif self._is_reason(row, stated, raw, block):
             self.proven.add(row.seq)
 
     def _proven(self, row: LedgerRow) -> int | None:
@@ -228,7 +228,7 @@ class RevertsCheck:
         reports = self._reports.get(f"refusal:{row.tx_hash}", ())
         return max((seq for seq in reports if seq < row.seq), default=None)
 
-    def _is_reason(self, row: LedgerRow, said: str, raw: Mapping[str, str], block: Block) -> bool:
+    def _is_reason(self, row: LedgerRow, stated: str, raw: Mapping[str, str], block: Block) -> bool:
         """Run the call again on the state before its block: what it fails with there is demanded.
 
         A node without that state leaves a reason the record's word; `unknown` says nothing.
@@ -242,11 +242,11 @@ class RevertsCheck:
             data = None
         decoded = None if data is None else decode_revert(data)
         given = UNKNOWN if decoded is None else decoded.name
-        if said == given:
+        if stated == given:
             return True
         if data is None:
             self.unexplained += 1
         else:
-            text = f"the row says {said}, run again it fails with {given}"
+            text = f"the row says {stated}, run again it fails with {given}"
             self.report.say("revert.reason", row.seq, text)
         return False

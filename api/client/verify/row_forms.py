@@ -1,6 +1,6 @@
 """The declared form of every row that no log gives: one key, kind, author and payload each.
 
-A row is taken apart into what its writer was told, written again by the same function as the
+A row is taken apart into what its writer was given, written again by the same function as the
 service's (core.mandate.rules.paper, agent_rows, chain_rows), and both must be the same. What no
 writer writes is of no declared form.
 
@@ -89,7 +89,7 @@ def safe_block_of(row: LedgerRow) -> int:
     return number if type(number) is int and number >= 0 else 0
 
 
-def is_told(row: LedgerRow) -> bool:
+def is_stated(row: LedgerRow) -> bool:
     """Whether a row is somebody's word: its key names neither a log nor a call that failed."""
     return not row.base_key.startswith(("log:", "revert:")) and row.reverses_id is None
 
@@ -219,14 +219,14 @@ def _result(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
 
 def _stop_line(row: LedgerRow, subject: RecordSubject, fact: str) -> NewRow:
     leg, _, number = fact.partition(":")
-    said = _said(row.payload, STOP_LINE, dict)
+    stop_line = _said(row.payload, STOP_LINE, dict)
     return stop_line_note(
         _count(leg),
         _count(number),
-        status=_said(said, "status", str),
-        transient=bool(_said_or_none(said, "transient", bool)),
-        key_lost=bool(_said_or_none(said, "key_lost", bool)),
-        why=_said_or_none(said, "why", str),
+        status=_said(stop_line, "status", str),
+        transient=bool(_said_or_none(stop_line, "transient", bool)),
+        key_lost=bool(_said_or_none(stop_line, "key_lost", bool)),
+        why=_said_or_none(stop_line, "why", str),
         now=row.occurred_at,
     )
 

@@ -13,7 +13,7 @@ from typing import Final
 from api.client.verify.expected import Expected, has_payload, is_same_row, key_of
 from api.client.verify.findings import Report
 from api.client.verify.node import Block
-from api.client.verify.row_forms import declared, is_told
+from api.client.verify.row_forms import declared, is_stated
 from api.client.verify.terms_check import RecordSubject
 from core.chain.blocks import RawLog, TransactionReceipt
 from core.errors import MandateError
@@ -40,7 +40,7 @@ class RowsCheck:
     standing: dict[str, LedgerRow] = field(default_factory=dict)
     # of facts that came more than once, or were lost
     incarnations: dict[str, int] = field(default_factory=dict)
-    # seqs of rows that were taken back with a block that stands
+    # seqs of rows that were taken back with a block of the chain
     returned: list[int] = field(default_factory=list)
     proven: set[int] = field(default_factory=set)  # seqs of rows that a log gives exactly
 
@@ -56,7 +56,7 @@ class RowsCheck:
         last, last_note = (0, 0), (0, 0)
         for before, row in zip([None, *self.rows], self.rows, strict=False):
             self._written(row, before)
-            if not is_told(row) and self.subject.is_paper:
+            if not is_stated(row) and self.subject.is_paper:
                 self._unproven(row, "a paper mandate has no chain")
                 continue
             if row.reverses_id is not None:
@@ -70,12 +70,12 @@ class RowsCheck:
                     last_note = self._in_order(row, last_note)
                 else:
                     last = self._in_order(row, last)
-            elif is_told(row):
+            elif is_stated(row):
                 self._said(row)
         self._left_out()
 
     def _written(self, row: LedgerRow, before: LedgerRow | None) -> None:
-        """Rows are written one after the other, and after what they tell of.
+        """Rows are written one after the other, and after what they report.
 
         Only the chain's clock is not the service's own.
         """
@@ -84,7 +84,7 @@ class RowsCheck:
             self.report.say("row.written", row.seq, text)
         late = CLOCKS if row.block_hash is not None else timedelta()
         if row.created_at + late < row.occurred_at:
-            text = f"at {row.created_at}, it tells of {row.occurred_at}"
+            text = f"at {row.created_at}, it reports {row.occurred_at}"
             self.report.say("row.written", row.seq, text)
 
     def lost(self) -> list[LedgerRow]:
@@ -106,7 +106,7 @@ class RowsCheck:
     def _count(self, row: LedgerRow) -> None:
         before = self.standing.get(row.base_key)
         if before is not None:
-            text = f"{row.base_key} stands in row {before.seq} already"
+            text = f"{row.base_key} is in row {before.seq} already"
             self.report.say("row.doubled", row.seq, text)
         number = self.incarnations.get(row.base_key, 0 if before is None else 1) + 1
         if number > 1:
@@ -128,7 +128,7 @@ class RowsCheck:
             return last
         place = _order(row)
         if place < last:
-            text = f"block {place[0]} log {place[1]} stands after block {last[0]} log {last[1]}"
+            text = f"block {place[0]} log {place[1]} is after block {last[0]} log {last[1]}"
             self.report.say("row.order", row.seq, text)
         return max(place, last)
 
@@ -158,7 +158,7 @@ class RowsCheck:
         elif outcome.status != 1:
             self.report.say("row.status", row.seq, f"{row.tx_hash} failed")
         elif outcome.block_hash != row.block_hash:
-            text = f"{row.tx_hash} stands in block {outcome.block_number} {outcome.block_hash}"
+            text = f"{row.tx_hash} is in block {outcome.block_number} {outcome.block_hash}"
             self.report.say("row.place", row.seq, text)
         elif (log := _log_of(outcome, row.log_index)) is None:
             self.report.say("row.log_index", row.seq, f"{row.tx_hash} has no log {row.log_index}")
@@ -185,9 +185,9 @@ class RowsCheck:
             "row.amount": (row.amount_usdc_e6, wanted.amount_usdc_e6),
             "row.place": (_place(row), _place(wanted)),
         }
-        for name, (said, given) in pairs.items():
-            if said != given:
-                text = f"the row says {_shown(said)}, it must be {_shown(given)}"
+        for name, (stated, given) in pairs.items():
+            if stated != given:
+                text = f"the row says {_shown(stated)}, it must be {_shown(given)}"
                 self.report.say(name, row.seq, text)
         if row.payload is not wanted.payload and not has_payload(row, wanted.payload):
             text = f"the row says {dict(row.payload)}, it must be {dict(wanted.payload)}"
@@ -267,7 +267,7 @@ class RowsCheck:
             or target.reverses_id is not None
             or self.standing.get(target.base_key) is not target
         ):
-            text = f"row {row.reverses_id} is no earlier row that stands"
+            text = f"row {row.reverses_id} is no earlier standing row"
             self.report.say("reversal.target", row.seq, text)
             return
         del self.standing[target.base_key]
@@ -276,7 +276,7 @@ class RowsCheck:
         if row.incarnation != target.incarnation or not is_same_row(row, mirror):
             text = f"differs from the mirror of row {target.seq}"
             self.report.say("reversal.content", row.seq, text)
-        # it tells of the moment in which it is written, by the service's own clock; after that clock
+        # it reports the moment in which it is written, by the service's own clock; after that clock
         # was set back a ledger goes on with its newest row's time
         if not timedelta() <= row.created_at - row.occurred_at <= CLOCKS:
             text = f"taken back at {row.occurred_at}, written at {row.created_at}"

@@ -142,7 +142,7 @@ def check_signature(
     """Whether the owner signed the terms; a key's signature needs no node, a contract wallet is
     asked.
 
-    Without one, the factory's own check stands in (VaultCreated); `is_signed`: the rows say so.
+    Without one, the factory's own check is used (VaultCreated); `is_signed`: the rows say so.
 
     Errors: UncheckedError when there is neither a signature nor a vault: then nothing of the record
     is the owner's.
@@ -258,9 +258,9 @@ def payment_adapter(
 def compare_created(subject: RecordSubject, created: VaultCreated, report: Report) -> None:
     """Each term against the one that the factory wrote down when it made the vault."""
     for field in fields(MandateTerms):
-        said, on_chain = getattr(subject.terms, field.name), getattr(created.terms, field.name)
-        if said != on_chain:
-            text = f"{field.name}: the record says {said}, the factory {on_chain}"
+        stated, on_chain = getattr(subject.terms, field.name), getattr(created.terms, field.name)
+        if stated != on_chain:
+            text = f"{field.name}: the record says {stated}, the factory {on_chain}"
             report.say("terms.on_chain", None, text)
     if subject.rules != created.rules:
         report.say("terms.rules", None, "the rules are not those that the factory wrote down")

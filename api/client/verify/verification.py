@@ -1,6 +1,6 @@
 """The order of the checks: the file by itself, then terms, chain, rows, reverted calls and sums.
 
-What one part cannot check is told and does not end the others; a part that needs it is then not
+What one part cannot check is reported and does not end the others; a part that needs it is then not
 checked either.
 """
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 from api.client.verify.anchors_check import check_anchors
 from api.client.verify.authors_check import check_authors
-from api.client.verify.claims import compare_claims, newest_measure, tell_stops
+from api.client.verify.claims import compare_claims, newest_measure, report_stops
 from api.client.verify.end_check import check_rows_after, judge_ahead, later_logs
 from api.client.verify.expected import ChainLogs, Expected, chain_logs, expected_rows
 from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.log_head_check import check_log_head
 from api.client.verify.lost_check import check_lost
-from api.client.verify.node import Block, Node, Tell
+from api.client.verify.node import Advance, Block, Node
 from api.client.verify.paper_check import check_paper
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import (
@@ -79,7 +79,7 @@ def verify(
     lines: Iterable[bytes],
     rpcs: Sequence[Nodes],
     options: Options,
-    tell: Tell = lambda part, done, of: None,
+    advance: Advance = lambda part, done, of: None,
     report: Report | None = None,
 ) -> Report:
     """Check a record, into `report` if one is given: what was found stays there whatever happens
@@ -95,7 +95,7 @@ def verify(
         return report
     _say_subject(record, subject, options, report)
     most_calls = options.most_calls or CALLS_A_RECORD + CALLS_A_ROW * len(record.rows)
-    node = Node(rpcs, subject.factory, tell, report, most_calls)
+    node = Node(rpcs, subject.factory, advance, report, most_calls)
     check = _Chain(record, subject, node, options, report)
     if check.short is not None:
         report.unchecked.append(check.short.reason)
@@ -155,7 +155,7 @@ def _say_subject(
 
 @contextmanager
 def _part(report: Report) -> Iterator[None]:
-    """What is in it and cannot be checked is told, and ends nothing else."""
+    """What is in it and cannot be checked is reported, and ends nothing else."""
     try:
         yield
     except UncheckedError as error:
@@ -324,10 +324,10 @@ class _Chain:
             judge_ahead(number, newest, self.options.now, self.node, self.report)
             raise UncheckedError("the newest block", f"a node has no more than block {newest} yet")
         block = self.node.blocks([number]).get(number)
-        said = None if self.record.as_of is None else self.record.as_of["block_hash"]
-        if block is None or (said is not None and said != block.hash):
+        stated = None if self.record.as_of is None else self.record.as_of["block_hash"]
+        if block is None or (stated is not None and stated != block.hash):
             has = block.hash if block else "none"
-            text = f"the record is of block {number} {said}, the node has {has}"
+            text = f"the record is of block {number} {stated}, the node has {has}"
             self.report.say("head.block", None, text)
         return block
 
@@ -362,7 +362,7 @@ class _Chain:
 
     def _reverts(self, checked: RowsCheck, vault: str, until: int) -> None:
         reverts = RevertsCheck(checked, vault, self.node, self.report, self.options.scan)
-        reverts.told()
+        reverts.check_reported()
         self.proven |= reverts.proven
         if checked.expected.created is None:
             return
@@ -370,9 +370,9 @@ class _Chain:
             self.reverts = reverts
         else:
             until = min(until, self.short.from_block - 1)
-        as_of = self.record.as_of  # up to where the record claims to tell of reverted calls
-        told_until = until if as_of is None else min(until, int(as_of["reverts_block_number"]))
-        reverts.look(until, told_until)
+        as_of = self.record.as_of  # up to where the record claims to report reverted calls
+        reported_until = until if as_of is None else min(until, int(as_of["reverts_block_number"]))
+        reverts.look(until, reported_until)
 
     def _sums(self, expected: Expected, found: ChainLogs, last: Block, has_vault: bool) -> None:
         rows, facts, report = self.record.rows, self.subject.facts, self.report
@@ -385,7 +385,7 @@ class _Chain:
         counted, proven = proven_state(rows, self.proven, state, facts)
         window = spend_window(counted, facts)
         report.figures |= totals_of(proven)
-        tell_stops(counted, report)
+        report_stops(counted, report)
         if (mark := newest_measure(counted)) is not None:
             report.figures["newest_mark"] = mark
         about = (window, last.at, last.number, self.short)

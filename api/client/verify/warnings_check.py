@@ -44,9 +44,9 @@ def check_warnings(
 
     Errors: LedgerDiffersError.
     """
-    said = _Warnings()
-    done = check_ledger(FORM, lines, kept, said.follow)
-    return done, {"imported": said.imported, "open": len(said.open)}
+    warnings = _Warnings()
+    done = check_ledger(FORM, lines, kept, warnings.follow)
+    return done, {"imported": warnings.imported, "open": len(warnings.open)}
 
 
 @dataclass(slots=True)
@@ -79,6 +79,6 @@ class _Warnings:
             case _:
                 fits = False
         if not fits:
-            said = f"{row.action} does not follow from the rows before it"
-            raise FORM.differs("state", row.seq, said)
+            text = f"{row.action} does not follow from the rows before it"
+            raise FORM.differs("state", row.seq, text)
         self.imported += row.is_imported

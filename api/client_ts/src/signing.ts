@@ -87,8 +87,8 @@ function rowOf(call: string, body: Body, place: Place): Row | undefined {
 
 /** The payload of the row that a report writes, as the service keeps it: texts as NFC, names of fields as they are. */
 export function reported(sent: Record<string, unknown>): Record<string, unknown> {
-  const told = Object.entries({ detail: sent.detail, why: sent.why }).filter(([, value]) => value !== undefined && value !== null);
-  return composed({ ...(sent.payload as object | undefined), ...Object.fromEntries(told) }) as Record<string, unknown>;
+  const beside = Object.entries({ detail: sent.detail, why: sent.why }).filter(([, value]) => value !== undefined && value !== null);
+  return composed({ ...(sent.payload as object | undefined), ...Object.fromEntries(beside) }) as Record<string, unknown>;
 }
 
 function composed(value: unknown): unknown {
@@ -99,9 +99,9 @@ function composed(value: unknown): unknown {
 }
 
 function refusal(body: Body): Body {
-  const told = { reason: body.reason, source: "agent", reason_source: "agent", check: "reported", server_check: "unconfirmed" };
+  const refused = { reason: body.reason, source: "agent", reason_source: "agent", check: "reported", server_check: "unconfirmed" };
   const amount = amountText(body.amount_usdc);
-  return amount ? { ...told, attempted: { amount_usdc: amount } } : told;
+  return amount ? { ...refused, attempted: { amount_usdc: amount } } : refused;
 }
 
 async function signed(signer: RowSigner, mandate: string, row: Row, place: Place): Promise<Body> {

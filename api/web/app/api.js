@@ -15,7 +15,7 @@ import { signal } from "../vendor/signals.js";
 export const token = signal(null);
 /** Whether the last call reached the service. */
 export const isOnline = signal(true);
-/** Told when the service no longer knows the session. @type {Set<() => void>} */
+/** Called when the service no longer knows the session. @type {Set<() => void>} */
 export const onExpired = new Set();
 
 /**
@@ -23,7 +23,7 @@ export const onExpired = new Set();
  * @param {string | null} refused its token
  */
 export function expired(refused) {
-  if (refused !== null && refused === token.value) for (const tell of onExpired) tell();
+  if (refused !== null && refused === token.value) for (const notify of onExpired) notify();
 }
 
 const LONGEST_MS = 30_000;
@@ -261,7 +261,7 @@ export async function pagesAgain(before, path, field, options) {
  * @param {Path} path
  * @param {Field} field the list's name in the answer
  * @param {{query?: import("./answers.js").Query<Path>, most?: number, stop?: AbortSignal,
- *   onPage?: (count: number) => void}} [options] onPage is told how many rows there are so far
+ *   onPage?: (count: number) => void}} [options] onPage gets how many rows there are so far
  * @returns {Promise<{rows: import("./answers.js").Row<Path, Field>[], isWhole: boolean,
  *   first: import("./answers.js").Answer<Path>}>}
  */

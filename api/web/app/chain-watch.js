@@ -1,4 +1,4 @@
-// What became of a transaction that was sent, as the wallet's own node tells it.
+// What became of a transaction that was sent, as the wallet's own node reports it.
 //
 // While the wallet is on another network nothing is concluded: its node would answer for that one.
 

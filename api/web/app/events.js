@@ -6,9 +6,9 @@
 // Laws
 // - All tabs of one session share one stream. The tab that holds the lock reads; when it is closed the browser gives the
 //   lock to the next one, which goes on from the last id that it heard of: no event is missed.
-// - A row goes to each page once. What a new leader reads again, because the old one died between reading and telling,
+// - A row goes to each page once. What a new leader reads again, because the old one died between reading and notifying,
 //   is passed by in tabs that have had it.
-// - Where the answer cannot be read while it comes (a proxy that collects it), pages are told to load anew from time to
+// - Where the answer cannot be read while it comes (a proxy that collects it), pages are asked to load again from time to
 //   time, until it can.
 // - Nothing here throws into the page; states say how fresh it is.
 // Source: the HTML standard, 9.2 (server-sent events); Web Locks; BroadcastChannel.
@@ -188,24 +188,24 @@ class SharedStream {
     }
   }
 
-  /** @param {any} told from another tab of this browser, of this origin */
-  _hear(told) {
-    if (told?.kind === "hello") {
+  /** @param {any} message from another tab of this browser, of this origin */
+  _hear(message) {
+    if (message?.kind === "hello") {
       if (this._leads && this._state !== null)
-        this._tell({ kind: "state", state: this._state, id: this.lastEventId });
+        this._notify({ kind: "state", state: this._state, id: this.lastEventId });
       return;
     }
     if (this._leads) return;
     this._heardAt = this._place.now();
-    if (told?.kind === "event") this._deliver(told.event);
-    else if (told?.kind === "state") {
-      if (this.lastEventId === "" && typeof told.id === "string") this._adopt(told.id);
-      this._say(told.state);
-    } else if (told?.kind === "refused") this._refuse(told.status);
+    if (message?.kind === "event") this._deliver(message.event);
+    else if (message?.kind === "state") {
+      if (this.lastEventId === "" && typeof message.id === "string") this._adopt(message.id);
+      this._say(message.state);
+    } else if (message?.kind === "refused") this._refuse(message.status);
   }
 
   /**
-   * A tab that joined while another one reads stands where that one stands; it loads what it shows, as after a reset.
+   * A tab that joined while another one reads is where that one is; it loads what it shows, as after a reset.
    * @param {string} id
    */
   _adopt(id) {
@@ -215,19 +215,19 @@ class SharedStream {
   }
 
   /** @param {any} message */
-  _tell(message) {
+  _notify(message) {
     if (this._channel !== null) this._channel.postMessage(message);
   }
 
   /** @param {ServiceEvent} event first the other tabs, so that one that this page dies of is not lost to them */
-  _tellAll(event) {
-    this._tell({ kind: "event", event });
+  _notifyAll(event) {
+    this._notify({ kind: "event", event });
     this._deliver(event);
   }
 
   /** @param {Freshness} state */
   _say(state) {
-    if (this._leads) this._tell({ kind: "state", state, id: this.lastEventId });
+    if (this._leads) this._notify({ kind: "state", state, id: this.lastEventId });
     if (state === this._state) return;
     this._state = state;
     this._options.onState?.(state);
@@ -255,7 +255,7 @@ class SharedStream {
       if (this._signal.aborted) return;
       if (read.refused !== null && REFUSED.includes(read.refused)) {
         this._say("offline");
-        this._tell({ kind: "refused", status: read.refused });
+        this._notify({ kind: "refused", status: read.refused });
         this._refuse(read.refused);
         return;
       }
@@ -263,7 +263,7 @@ class SharedStream {
       failures = read.isRead ? 0 : failures + 1;
       unread = read.isSilent && !read.isRead ? unread + 1 : 0;
       const polls = unread >= TRIES_BEFORE_POLLING;
-      if (polls) this._tellAll({ id: this.lastEventId, name: "reset", data: {} });
+      if (polls) this._notifyAll({ id: this.lastEventId, name: "reset", data: {} });
       this._say(read.isAnswered || read.isSilent ? "delayed" : "offline");
       await this._place.wait(
         polls ? this._spread(POLL_MS) : this._waitMs(read, failures),
@@ -363,7 +363,7 @@ class SharedStream {
    */
   _take(parser, text) {
     for (const frame of parser.take(text)) {
-      this._tellAll({ id: frame.id, name: frame.event, data: JSON.parse(frame.data) });
+      this._notifyAll({ id: frame.id, name: frame.event, data: JSON.parse(frame.data) });
     }
     if (parser.lastEventId !== "") this.lastEventId = parser.lastEventId;
   }
@@ -388,7 +388,7 @@ class Silence {
   }
 }
 
-/** A name of the session that tells nothing of its token. @param {string} token */
+/** A name of the session that leaks nothing of its token. @param {string} token */
 async function nameOf(token) {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
   return Array.from(new Uint8Array(hash).slice(0, 8), (byte) =>

@@ -124,7 +124,7 @@ export function words(code) {
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu;
 
 /**
- * A text's beginning in one line; the whole of it stands elsewhere.
+ * A text's beginning in one line; the whole of it is elsewhere.
  * @param {string} text
  * @param {number} length in characters
  */

@@ -8,7 +8,7 @@ import { openEvents } from "./events.js";
 import { signal, useEffect, useSignal } from "./ui.js";
 
 /**
- * Mandates that something happened to; "" stands for all of them.
+ * Mandates that something happened to; "" means all of them.
  * @typedef {{ids: ReadonlySet<string>}} News
  */
 
@@ -63,9 +63,9 @@ function useNews(url) {
 
 /**
  * Tells of what comes within a moment at once, and of what comes while the page is hidden when it is shown.
- * @param {(ids: ReadonlySet<string>) => void} tell
+ * @param {(ids: ReadonlySet<string>) => void} notify
  */
-function gathers(tell) {
+function gathers(notify) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   /** @type {Set<string>} */
@@ -74,9 +74,9 @@ function gathers(tell) {
     clearTimeout(timer);
     timer = undefined;
     if (document.hidden || ids.size === 0) return;
-    const told = ids;
+    const gathered = ids;
     ids = new Set();
-    tell(told);
+    notify(gathered);
   };
   document.addEventListener("visibilitychange", flush);
   return {

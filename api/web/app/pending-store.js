@@ -124,7 +124,7 @@ function askedOf(found) {
 }
 
 /**
- * What an entry is told from others by.
+ * What identifies an entry.
  * @param {Named} entry
  * @returns {string | null}
  */

@@ -53,7 +53,7 @@ class RecordCheck {
   /** @param {Options} options */
   constructor(options) {
     this.options = options;
-    this.tell = options.onProgress ?? (() => {});
+    this.onProgress = options.onProgress ?? (() => {});
     /** @type {Checked} */
     this.found = { rows: 0, transactions: 0, claims: 0, anchor: null, problems: [], unknown: [] };
     /** @type {Json[]} */
@@ -93,7 +93,7 @@ class RecordCheck {
       else if ("head" in line) head = line.head;
       else if ("anchor" in line) this.anchor = line.anchor;
       else before = await this.row(line, before);
-      if (number % 500 === 0) this.tell("rows", number, rest.length);
+      if (number % 500 === 0) this.onProgress("rows", number, rest.length);
     }
     this.found.rows = this.bodies.length;
     if (head === null) this.problem(null, "The file ends without its head.");
@@ -152,7 +152,7 @@ class RecordCheck {
         const [hash, of] = next;
         const receipt = await this.receiptOf(hash);
         if (receipt !== undefined) for (const seq of of) this.compare(seq, receipt);
-        this.tell("transactions", ++done, byHash.size);
+        this.onProgress("transactions", ++done, byHash.size);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));

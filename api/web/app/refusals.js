@@ -15,7 +15,7 @@ import { timeText, usdcText } from "./words.js";
  */
 
 /**
- * The refusals that an owner meets, and those of OpenZeppelin's contracts; what is not here is told by
+ * The refusals that an owner meets, and those of OpenZeppelin's contracts; what is not here is explained by
  * its meaning in our contracts.
  */
 /** @type {Readonly<Record<string, Words>>} */

@@ -1,5 +1,5 @@
 // A transaction is a card with the same life everywhere: built, simulated, waiting for the wallet, sent, mined, in
-// the record. What a page asks for stands here, above the page, until it is over and dismissed.
+// the record. What a page asks for is here, above the page, until it is over and dismissed.
 
 import { get } from "./api.js";
 import { shortHash } from "./format.js";

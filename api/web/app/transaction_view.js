@@ -14,7 +14,7 @@ import { PHASE_WORDS } from "./transaction-states.js";
  */
 
 const STEPS = /** @type {const} */ (["built", "simulated", "waiting", "sent", "mined", "recorded"]);
-/** The step at which a transaction in one of these phases stands. @type {Readonly<Partial<Record<Phase, number>>>} */
+/** The step at which a transaction in one of these phases is. @type {Readonly<Partial<Record<Phase, number>>>} */
 const HELD_AT = { unsimulated: 1, unanswered: 2 };
 /** @type {Readonly<Partial<Record<Phase, number>>>} */
 const FAILED_AT = { refused: 1, reverted: 4, replaced: 4 };

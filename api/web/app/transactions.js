@@ -121,7 +121,7 @@ export class Transactions {
 
   /**
    * Simulate and send, as a button does it: nothing is sent that would be refused, or that may have
-   * been sent already. The reason stands in the transaction.
+   * been sent already. The reason is in the transaction.
    * @param {string} id
    * @param {{isSure?: boolean, isForced?: boolean}} [consent] the owner's: though it may have been
    *   sent already; though the simulation refused it, or could not be run
@@ -135,7 +135,7 @@ export class Transactions {
   }
 
   /**
-   * Ask the wallet to sign and send. What it refuses stands in the transaction's `error`. An answer
+   * Ask the wallet to sign and send. What it refuses is in the transaction's `error`. An answer
    * that comes after the page's patience is taken all the same.
    * @param {string} id
    * @param {{isSure?: boolean}} [consent] the owner's, though it may have been sent already
@@ -288,7 +288,7 @@ export class Transactions {
    * Whether the wallet can be asked without fear that it did this already. What the account sent
    * since it was asked is looked at; the transaction itself, if it is among that, is followed.
    * @param {string} id
-   * @returns {Promise<boolean>} false: the reason stands in the transaction
+   * @returns {Promise<boolean>} false: the reason is in the transaction
    */
   async _isClear(id) {
     const transaction = this.get(id);

@@ -45,7 +45,7 @@ function Graph({ asset, networks }) {
     asset.contracts.map((one) => ({ text: `${one.chain}:${one.address}`, group: 0 })),
     520,
   );
-  const lines = told(asset, networks, coins, keys);
+  const lines = linesOf(asset, networks, coins, keys);
   const height = Math.max(coins.size, keys.size) * ROW + 8;
   const about = `${coins.size} coins of exchanges and ${keys.size} contracts in ${asset.groups.length} ${asset.groups.length === 1 ? "group" : "groups"}. The table of contracts has the same.`;
   return html`<div class="table" tabindex="0" role="region" aria-label="Identity graph"><svg class="graph" viewBox=${`0 0 760 ${height}`} width="760" height=${height} role="img" aria-label=${about}>
@@ -62,12 +62,12 @@ function Graph({ asset, networks }) {
 }
 
 /**
- * Which coin stands on which contract: what an exchange tells of its networks, and where it tells none, the
+ * Which coin is on which contract: what an exchange reports of its networks, and where it reports none, the
  * contracts that it is known to list.
  * @param {TokenAsset} asset @param {readonly TokenNetwork[]} networks
  * @param {ReadonlyMap<string, Node>} coins @param {ReadonlyMap<string, Node>} keys
  */
-function told(asset, networks, coins, keys) {
+function linesOf(asset, networks, coins, keys) {
   /** @type {Map<string, {coin: Node, key: Node}>} */
   const lines = new Map();
   const join = (/** @type {string} */ name, /** @type {string} */ text) => {

@@ -68,7 +68,7 @@ function What({ row }) {
   return html`<${Warned} one=${{ type: row.type, severity: row.kind === "warning_cleared" ? null : row.severity }} /> ${SAID[row.kind] ?? words(row.kind)} <span class="quiet">${cut(figures, 160)}</span>`;
 }
 
-/** A number that stands for a row: rows have no id of their own. @param {TimelineEntry} row */
+/** A number that identifies a row: rows have no id of their own. @param {TimelineEntry} row */
 function hashOf(row) {
   const text = [
     row.at,

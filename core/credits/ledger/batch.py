@@ -6,7 +6,7 @@ Laws
 - The rows are those that `writer.post` writes, hashes included: `writer.verify` finds no fault.
 - Whoever posts to several accounts holds their heads first, by `hold`: always in the same order, so
   that two of them never wait for one another.
-- No bucket is below zero; a key stands once. Nothing here commits.
+- No bucket is below zero; a key is posted once. Nothing here commits.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -127,7 +127,7 @@ def post_all(
 ) -> set[tuple[int, str]]:
     """Post all of these, in their order, and answer account and key of those that are new.
 
-    A key that stands already is left out, as is the second of a key. Errors: KeyError for an
+    A key that is posted already is left out, as is the second of a key. Errors: KeyError for an
     account whose head is not held, CreditOverdraftError, InvalidParameterError.
     """
     if not postings:

@@ -79,7 +79,7 @@ class CreditOverdraftError(MandateError):
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The entry that stands for the key, and the account's balance now; `is_new` when this call
+    """The entry that holds the key, and the account's balance now; `is_new` when this call
     wrote the entry.
     """
 
@@ -196,7 +196,7 @@ def _post(
     payload: Mapping[str, Any],
     now: datetime,
 ) -> Posting:
-    """Post once; what the deltas are is decided on the balance as it stands under the lock."""
+    """Post once; the deltas are decided by the balance under the lock."""
     head = _lock(session, account_id, now)
     # A statement of its own: it sees what was committed while the lock was waited for.
     found = _entry(session, account_id, base_key)
@@ -279,7 +279,7 @@ def trial_balance(session: Session) -> dict[str, int]:
     """The sum of every account that the ledger knows, the service's included; the values sum to
     zero.
 
-    `owed` is what accounts owe and counts against them, so it stands here as a negative number.
+    `owed` is what accounts owe and counts against them, so it is a negative number here.
     """
     signs = {bucket: -1 if bucket == "owed" else 1 for bucket in BUCKETS}
     sums = [
@@ -330,8 +330,7 @@ def verify(session: Session, account_id: int) -> list[str]:
     last = (entries[-1].seq, entries[-1].row_hash) if entries else (0, genesis(LEDGER, account_id))
     if (head.seq, head.row_hash) != last:
         faults.append(
-            f"head: it stands at seq {head.seq}, the ledger at seq {last[0]}, or their "
-            "hashes differ"
+            f"head: it is at seq {head.seq}, the ledger at seq {last[0]}, or their hashes differ"
         )
     totals = {
         bucket: sum(getattr(entry, f"{bucket}_delta") for entry in entries) for bucket in BUCKETS

@@ -7,7 +7,7 @@
     reverse converted -> owed                    what is spent already of a reversed conversion is owed
 
 Laws
-- Credits are integers. No bucket is ever below zero; a debt stands in a bucket of its own, `owed`.
+- Credits are integers. No bucket is ever below zero; a debt is in a bucket of its own, `owed`.
 - Each function answers signed deltas of one posting; what they do not sum to is the counter
   account's.
 Source: docs/credits.md#buckets.

@@ -1,4 +1,4 @@
-"""Who counts as one person where one of a person stands for all (docs/payouts.md#groups).
+"""Who counts as one person where one of a person counts for all (docs/payouts.md#groups).
 
     key                     an account has it when
     owner:<id>, agent:<id>  it is that owner's agent, or without an owner itself

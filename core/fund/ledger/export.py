@@ -1,7 +1,7 @@
 """The ledger of signals as lines that anyone can check (docs/verify.md#ledgers-of-the-service).
 
 Law: it ends for its readers before the first row that is live. A signal has so few possible values
-that the hash of a row, or the head behind it, would tell what is paid for.
+that the hash of a row, or the head behind it, would leak what is paid for.
 """
 
 from collections.abc import Iterator

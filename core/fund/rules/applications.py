@@ -119,8 +119,8 @@ def require_application(new: NewApplication, known: Sequence[str]) -> None:
     if len(set(new.categories)) < len(new.categories):
         raise InvalidParameterError("filter_categories", "name each category once")
     if any(one not in known for one in new.categories):
-        said = f"name categories of this index: {', '.join(known)}" if known else "leave it empty"
-        raise InvalidParameterError("filter_categories", said)
+        advice = f"name categories of this index: {', '.join(known)}" if known else "leave it empty"
+        raise InvalidParameterError("filter_categories", advice)
     if new.leverage_e2 < LEVERAGE_E2_ONE:
         raise InvalidNumberError(
             "leverage",

@@ -109,14 +109,14 @@ class IndexRow:
 
 def definition_of(key: str, text: str) -> IndexDefinition:
     """An index as its file says it. Errors: ValueError."""
-    said = tomllib.loads(text)
+    stated = tomllib.loads(text)
     members = {
         ticker: tuple(Category(one) for one in categories)
-        for ticker, categories in said["members"].items()
+        for ticker, categories in stated["members"].items()
     }
     if not 0 < len(members) <= MOST_MEMBERS:
         raise ValueError(f"{key}: an index has 1 to {MOST_MEMBERS} members")
-    return IndexDefinition(key, said["name"], said["delivery_chain"], members)
+    return IndexDefinition(key, stated["name"], stated["delivery_chain"], members)
 
 
 def rows_of(index: IndexDefinition, facts: Mapping[str, MemberFacts]) -> list[IndexRow]:

@@ -14,7 +14,7 @@ Laws
 - There is a way out of every position: what only reduces one passes without a grade, at any leverage
   and without caps but the consent's largest order, also as the closing half of an order through
   nothing; and the close of what is left passes below the minimum, as venues take it (reduce-only).
-- What is free tells no market: it says its reason, and nothing else of the market.
+- What is free leaks no market: it says its reason, and nothing else of the market.
 """
 
 from collections.abc import Mapping
@@ -184,11 +184,11 @@ def plan(facts: SignalFacts) -> SignalPlan:
 
 
 def free_plan(facts: SignalFacts) -> SignalPlan | None:
-    """What is told without a charge; None: the rest depends on the signal's weight and leverage."""
+    """What is shown without a charge; None: the rest depends on the signal's weight and leverage."""
     free = gate(facts)
     if free is not None or facts.account is None:
         return free or _refused(PlanReason.ACCOUNT_UNKNOWN)
-    ungraded = _grade_refused(facts)  # looked at in any case: its time tells no market that is held
+    ungraded = _grade_refused(facts)  # looked at in any case: its time leaks no market that is held
     if ungraded and facts.is_due and not facts.account.positions.get(facts.market, 0):
         return _refused(ungraded)
     return None
@@ -196,14 +196,14 @@ def free_plan(facts: SignalFacts) -> SignalPlan | None:
 
 def paid_plan(facts: SignalFacts) -> SignalPlan:
     """The plan where `free_plan` has none. Whoever cannot pay for it is refused before it is made: how
-    long that takes would tell it.
+    long that takes would leak it.
     """
     assert facts.account is not None, "its check came before"
     return replace(_of_account(facts, facts.account), is_charged=facts.is_due)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldMarket:
+class ShownMarket:
     """What a plan shows of its signal's market."""
 
     grade: str | None
@@ -211,13 +211,13 @@ class ToldMarket:
     session: MarketSession
 
 
-def told_market(facts: SignalFacts, made: SignalPlan) -> ToldMarket:
+def shown_market(facts: SignalFacts, made: SignalPlan) -> ShownMarket:
     """All that is known, where the signal is paid with the plan, or before, or free; else no more than
     the plan's reason says.
     """
     shown = facts.snapshot
     if made.is_charged or facts.is_paid or not facts.is_live:
-        return ToldMarket(
+        return ShownMarket(
             grade=shown.grade, is_provisional=shown.is_provisional, session=facts.session
         )
     is_f = made.reason is PlanReason.GRADE_F
@@ -226,7 +226,7 @@ def told_market(facts: SignalFacts, made: SignalPlan) -> ToldMarket:
         session = MarketSession(SessionState.UNKNOWN)
     elif facts.session.state is not SessionState.OPEN:
         session = facts.session
-    return ToldMarket(grade="F" if is_f else None, is_provisional=True, session=session)
+    return ShownMarket(grade="F" if is_f else None, is_provisional=True, session=session)
 
 
 def target_usdc_e6(nav_usdc_e6: int, weight_e4: int, leverage_e2: int) -> int:

@@ -71,15 +71,15 @@ class NewFill:
     def identity(self) -> bytes:
         """Reports of one signal and account with the same identity are one report."""
         if self.venue_order_id is not None:
-            said: dict[str, Any] = {"venue_order_id": self.venue_order_id}
+            facts: dict[str, Any] = {"venue_order_id": self.venue_order_id}
         else:
-            said = {
+            facts = {
                 "side": self.side.value,
                 "price": decimal_text(self.price),
                 "qty": decimal_text(self.quantity),
                 "filled_at": exact_instant_text(self.filled_at),
             }
-        return hashlib.sha256(canonical_json(said)).digest()
+        return hashlib.sha256(canonical_json(facts)).digest()
 
 
 def is_live(at: datetime, now: datetime) -> bool:

@@ -3,14 +3,14 @@
     row -> cash, listed positions, money out elsewhere -> worth after the agent's fee -> result = worth - worth before - flow
 
 Laws
-- Only what the chain and the keeper say makes a result. What the agent alone tells is counted apart
-  (`said_...`), of paper too.
+- Only what the chain and the keeper say makes a result. What only the agent reports is counted
+  apart (`said_...`), of paper too.
 - Money that came from outside is no gain, and money that went to the owner is no loss: a deposit, a
   withdrawal, and what a target that no listed adapter values brings beyond what went there (less
   the agent's fee of it).
 - Rows count in the order of the ledger; one that comes late counts on the last day that the ledger
   knew.
-- Money out where no adapter values it stands at cost until it is back.
+- Money out where no adapter values it is at cost until it is back.
 - The end, a stop or at the latest that of the terms, is counted by end.py, on its day, and so is what
   rows say after it. The agent holds nothing then: a day's `worth_usdc_e6` is 0, and what the owner
   takes out changes nothing.
@@ -27,7 +27,7 @@ from core.hall.rules.end import Before, End
 from core.hall.rules.path import ONE, STILL, Path, step
 from core.mandate.rules.moved import chain_fact, spent_and_received
 from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_told_by_agent
+from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_agent_report
 from core.mandate.rules.state import out_after
 from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6
@@ -59,7 +59,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class MandateTold:
+class DayTerms:
     """What of the mandate's own row the days are made with. `ends_at`: of its terms."""
 
     budget_usdc_e6: int
@@ -70,7 +70,7 @@ class MandateTold:
 
 @dataclass(slots=True, kw_only=True)
 class MandateStanding:
-    """Where a mandate stands after its rows so far; as JSON it is kept between two builds.
+    """The state of a mandate after its rows so far; as JSON it is kept between two builds.
 
     `out`: at targets that no listed adapter values, at cost. `worth`: after the agent's fee. Both and
     `listed` are 0 after the end. `held`: deposits that are in the vault, until it holds its budget.
@@ -131,9 +131,9 @@ class Days:
     """
 
     def __init__(
-        self, told: MandateTold, standing: MandateStanding, known: Day | None = None
+        self, terms: DayTerms, standing: MandateStanding, known: Day | None = None
     ) -> None:
-        self.told, self.standing = told, standing
+        self.terms, self.standing = terms, standing
         self.changed = dict[date, Day]()
         self._known = known
         self._before = 0  # worth before the row
@@ -145,11 +145,11 @@ class Days:
         if now.last_at is None or at > now.last_at:
             now.last_at = at
         self._before = now.worth_usdc_e6
-        if is_told_by_agent(row):
+        if is_agent_report(row):
             self._said(row)
             return
         if now.end is None and self._is_over(row):
-            now.end = self._ended(row, min(at, self.told.ends_at))
+            now.end = self._ended(row, min(at, self.terms.ends_at))
         if now.end is not None:
             self._after_end(row, now.end)
             return
@@ -164,7 +164,7 @@ class Days:
     def _is_over(self, row: NewRow) -> bool:
         """With this row: a stop or settlement of the chain, or whatever comes after the terms' end."""
         is_end = row.kind in (RowKind.STOP, RowKind.PAYOUT) and row.block_hash is not None
-        return is_end or row.occurred_at >= self.told.ends_at
+        return is_end or row.occurred_at >= self.terms.ends_at
 
     def _ended(self, row: NewRow, at: datetime) -> End:
         now = self.standing
@@ -197,7 +197,7 @@ class Days:
         self._count_end(self._day(row.occurred_at), end)
 
     def _came_back(self, end: End, target: str, net: int) -> None:
-        if target.lower() in self.told.positions.valued:
+        if target.lower() in self.terms.positions.valued:
             end.listed_back_usdc_e6 += net
         else:
             end.out_back_usdc_e6 += net
@@ -227,7 +227,7 @@ class Days:
         """Source: MandateVault._bookDeposit and _bookWithdrawal."""
         now = self.standing
         now.held_usdc_e6 += row.cash_delta_usdc_e6
-        if now.funded_on is None and now.held_usdc_e6 >= self.told.budget_usdc_e6:
+        if now.funded_on is None and now.held_usdc_e6 >= self.terms.budget_usdc_e6:
             now.funded_on = row.occurred_at.date()
 
     def _left(self, row: NewRow) -> int:
@@ -253,7 +253,7 @@ class Days:
         if "adapter" not in row.payload:
             return
         adapter = str(row.payload["adapter"]).lower()
-        if adapter in self.told.positions.valued:
+        if adapter in self.terms.positions.valued:
             self._moved_at_listed(adapter, cost=row.amount_usdc_e6 or 0)
 
     def _moved_at_listed(self, adapter: str, **moved: int) -> None:
@@ -283,7 +283,7 @@ class Days:
     def _call(self, row: NewRow, called: Mapping[str, Any], *, is_trade: bool) -> int:
         spent, received = spent_and_received(row)
         target, selector = str(called.get("target")).lower(), str(called.get("selector"))
-        if is_trade and (spent or received) and target in self.told.positions.valued:
+        if is_trade and (spent or received) and target in self.terms.positions.valued:
             self._trade(row, target, spent > received)
         return self._went(target, selector, spent, received)
 
@@ -303,7 +303,7 @@ class Days:
         """Money to a target (in lower case) and back; answers what a target without a listed adapter
         brings beyond what went to such targets.
         """
-        now, positions = self.standing, self.told.positions
+        now, positions = self.standing, self.terms.positions
         if target in positions.valued:
             self._moved_at_listed(target, spent=spent, received=received)
             return 0
@@ -323,7 +323,7 @@ class Days:
         """
         now = self.standing
         worth = max(0, now.cash_usdc_e6 - without) + now.listed_usdc_e6 + now.out_usdc_e6
-        owed = agent_fee_owed_usdc_e6(self._made(worth), self.told.agent_fee_bps, 0)
+        owed = agent_fee_owed_usdc_e6(self._made(worth), self.terms.agent_fee_bps, 0)
         return max(0, worth - owed)
 
     def _made(self, worth: int) -> int:
@@ -347,7 +347,7 @@ class Days:
         day.least_usdc_e6, day.path = before.least_usdc_e6, before.path
         day.capital_usdc_e6 = max(day.capital_usdc_e6, before.worth_usdc_e6)
         day.worth_usdc_e6 = 0
-        result = end.worth_usdc_e6(self.told.agent_fee_bps) - before.worth_usdc_e6
+        result = end.worth_usdc_e6(self.terms.agent_fee_bps) - before.worth_usdc_e6
         _step(day, before.worth_usdc_e6, result)
 
     def _trade(self, row: NewRow, target: str, is_buy: bool) -> None:

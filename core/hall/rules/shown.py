@@ -15,7 +15,7 @@ def record_to_json(record: AgentRecord) -> dict[str, Any]:
     """The part of a Hall row that comes from ledgers. While facts are held back the windows and what
     delegators made are null.
     """
-    known, made, said = record.is_readable, record.delegators, record.self_reported
+    known, made, reported = record.is_readable, record.delegators, record.self_reported
     return {
         "windows": {
             name: _window(window) if known else None for name, window in record.windows.items()
@@ -32,10 +32,10 @@ def record_to_json(record: AgentRecord) -> dict[str, Any]:
         "violations": record.violations,
         "unranked_reason": record.unranked_reason,
         "self_reported": {
-            "trades_total": said.trades_total,
-            "net_30d_usdc": usdc_text(said.net_30d_usdc_e6),
-            "net_since_usdc": usdc_text(said.net_since_usdc_e6),
-            "fees_usdc": usdc_text(said.fees_usdc_e6),
+            "trades_total": reported.trades_total,
+            "net_30d_usdc": usdc_text(reported.net_30d_usdc_e6),
+            "net_since_usdc": usdc_text(reported.net_since_usdc_e6),
+            "fees_usdc": usdc_text(reported.fees_usdc_e6),
         },
     }
 

@@ -77,7 +77,7 @@ class Delegators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfReported:
-    """What the agent alone tells, of paper too."""
+    """What only the agent reports, of paper too."""
 
     trades_total: int = 0
     net_30d_usdc_e6: int = 0

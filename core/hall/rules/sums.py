@@ -134,13 +134,13 @@ def summed(days: Sequence[CountedDay], last: Sums = NOTHING) -> Sums:
     if not days:
         return last
     result, trades, weight, said_trades, said_result, said_fees, path = last
-    for _, made, traded, had, _, _, _, told, told_result, told_fees in days:
+    for _, made, traded, had, _, _, _, day_trades, day_result, day_fees in days:
         result += made
         trades += traded
         weight += had
-        said_trades += told
-        said_result += told_result
-        said_fees += told_fees
+        said_trades += day_trades
+        said_result += day_result
+        said_fees += day_fees
     path = joined((day.path for day in reversed(days)), path)
     return Sums(result, trades, weight, said_trades, said_result, said_fees, path)
 

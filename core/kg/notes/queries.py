@@ -17,7 +17,7 @@ _CONTENT: Final = "select content from kg_export"
 
 
 def export(session: Session) -> bytes:
-    """The vault that `last_made` tells of, as the driver gets it: in its bytes, not in two letters
+    """The vault that `last_made` names, as the driver gets it: in its bytes, not in two letters
     for each of them.
     """
     with driver_of(session).cursor(row_factory=scalar_row, binary=True) as cursor:

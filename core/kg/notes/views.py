@@ -265,9 +265,9 @@ def _warning(one: Any) -> NoteWarning:
 
 
 def _claim(one: Any) -> NoteClaim:
-    kind, told, source_url, is_verified, at = one
-    backer = backer_named(ClaimKind(kind), told)
-    return NoteClaim(kind, told, source_url, is_verified, _time(at), backer)
+    kind, value, source_url, is_verified, at = one
+    backer = backer_named(ClaimKind(kind), value)
+    return NoteClaim(kind, value, source_url, is_verified, _time(at), backer)
 
 
 def _track_record(closed: int, won: int, pnl_usd_e6: int, since: str) -> NoteTrackRecord:
@@ -286,8 +286,8 @@ def _link(one: Any) -> NoteLink:
 
 
 def _venue(one: Any) -> NoteVenue:
-    told = (*one[:6], *map(_figure, one[6:8]), tuple(one[8]), *map(_figure, one[9:20]))
-    return _of(NoteVenue, *told, _time_or_none(one[20]))
+    fields = (*one[:6], *map(_figure, one[6:8]), tuple(one[8]), *map(_figure, one[9:20]))
+    return _of(NoteVenue, *fields, _time_or_none(one[20]))
 
 
 def _network(one: Any) -> NoteNetwork:

@@ -6,7 +6,7 @@ Laws
   link, image, wikilink, tag, comment or formula comes of it.
 - A word that readers make a link of, whatever is escaped in it (an address of a page or of mail),
   is code.
-- Characters that cannot be seen, or that turn the direction of what stands beside them, are shown by
+- Characters that cannot be seen, or that turn the direction of what is beside them, are shown by
   their code points (core/texts.py).
 - A link leads to an https URL, or is text.
 """
@@ -63,8 +63,8 @@ def one_line(text: str, most: int = TEXT_CHARACTERS_MOST) -> str:
 @lru_cache(maxsize=4_096)
 def code(text: str) -> Markdown:
     """As it is written, for addresses and ids: in backquotes, which it cannot end."""
-    told = one_line(text).replace("`", "'").replace("|", "¦")
-    return Markdown(f"`{told}`") if told else Markdown("")
+    quoted = one_line(text).replace("`", "'").replace("|", "¦")
+    return Markdown(f"`{quoted}`") if quoted else Markdown("")
 
 
 @lru_cache(maxsize=1_024)
@@ -79,7 +79,7 @@ def link(label: str, url: str) -> Markdown:
 @lru_cache(maxsize=4_096)
 def wikilink(path: str, label: str) -> Markdown:
     """`path`: of core.kg.rules.names. What a label cannot hold is left out of it."""
-    told = one_line(label, 64)
-    signs = _IN_LINKED_LABELS if _LINKED.search(told) else _IN_LABELS
-    told = " ".join(signs.sub(" ", told).split())
-    return Markdown(f"[[{path}]]" if told in ("", path) else f"[[{path}|{told}]]")
+    label = one_line(label, 64)
+    signs = _IN_LINKED_LABELS if _LINKED.search(label) else _IN_LABELS
+    label = " ".join(signs.sub(" ", label).split())
+    return Markdown(f"[[{path}]]" if label in ("", path) else f"[[{path}|{label}]]")

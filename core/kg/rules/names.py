@@ -102,7 +102,7 @@ def hub_name(kind: HubKind, name: str) -> str:
 
 
 def hub_file(kind: HubKind, name: str) -> str:
-    """The path of a hub's file, without its ending. `name`: as it is told of, from outside."""
+    """The path of a hub's file, without its ending. `name`: as it comes from outside."""
     name = hub_name(kind, name)
     chain = _CHAIN.fullmatch(name) if kind is HubKind.CHAIN else None
     if chain is not None:

@@ -1,6 +1,6 @@
 """YAML that every reader takes alike: frontmatter of notes (docs/notes.md#frontmatter).
 
-A text stands plain where YAML 1.1 and 1.2 both read it as that text; else it is quoted. `NO`, `1E5`,
+A text is plain where YAML 1.1 and 1.2 both read it as that text; else it is quoted. `NO`, `1E5`,
 `0x1F`, `12:30`, `2026-11-26` and `null` are texts here, and would be something else unquoted.
 """
 
@@ -55,6 +55,6 @@ def block(name: str, value: Scalar | Iterable[str] | Iterable[dict[str, str]]) -
         if isinstance(one, str):
             lines.append(f"  - {text(one)}\n")
         else:
-            pairs = [f"{key}: {text(told)}\n" for key, told in one.items()]
+            pairs = [f"{key}: {text(each)}\n" for key, each in one.items()]
             lines.append("  - " + "    ".join(pairs))
     return "".join(lines)

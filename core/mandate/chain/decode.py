@@ -21,9 +21,9 @@ EVENT_TYPES: dict[str, Any] = {kind.__name__: kind for kind in ChainEvent.__args
 
 
 @cache
-def _wanted(kind: Any, said: tuple[str, ...]) -> tuple[str, ...]:
+def _wanted(kind: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     """What the event says of each field of the dataclass, in its order."""
-    by_field = {_field(name): name for name in said}
+    by_field = {_field(name): name for name in names}
     return tuple(by_field[field.name] for field in fields(kind))
 
 

@@ -149,8 +149,8 @@ class LensForm(Generic[ReadingT]):
 
     def _rows(self, answer: bytes, asked: int) -> tuple[LensRow[ReadingT], ...]:
         head, size = WORD_BYTES * len(_HEAD), WORD_BYTES * len(self.row)
-        *told, offset, count = decode_values(_HEAD, answer[:head])
-        block = LensBlock(*told)
+        *fields, offset, count = decode_values(_HEAD, answer[:head])
+        block = LensBlock(*fields)
         if not 1 <= count <= asked or len(answer) != head + count * size:
             raise ValueError(f"{len(answer)} bytes with {count} of {asked} vaults")
         if max(block.number, block.vault_count) >= MOST_NUMBER or block.timestamp >= MOST_TIME:
@@ -161,8 +161,8 @@ class LensForm(Generic[ReadingT]):
         return tuple(self._row(block, answer[at : at + size]) for at in starts)
 
     def _row(self, block: LensBlock, words: bytes) -> LensRow[ReadingT]:
-        told, *values = decode_values(self.row, words)
-        outcome = LensOutcome(told)
+        code, *values = decode_values(self.row, words)
+        outcome = LensOutcome(code)
         if outcome in (LensOutcome.UNREAD, LensOutcome.NO_VAULT):
             if any(words[WORD_BYTES:]):
                 raise ValueError(f"{outcome.name} with a value")

@@ -188,12 +188,12 @@ class VaultReader(ChainReader):
         ones, and of one at least. A node that fails is left out.
         """
         form = lens.READINGS
-        told = self.rpc.batch_of_each(
+        by_node = self.rpc.batch_of_each(
             [self.lens_call(form, vaults, at)], within_s, parse=[form.answer_of(len(vaults))]
         )
         return {
             node: dict(zip(vaults, answers[0], strict=False))
-            for node, answers in told.items()
+            for node, answers in by_node.items()
             if isinstance(answers[0], tuple)
         }
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from sqlalchemy import DateTime, cast, select, text, update
 
 from core.db.engine import WriteSession
-from core.mandate.ledger.topics import tell_ends
+from core.mandate.ledger.topics import notify_ends
 from core.mandate.rules.ledger import NewRow, expired_note
 from core.mandate.tables import UNVAULTED, Mandate, MandateHead
 from core.quarantine.queries import MANDATE, is_held
@@ -48,7 +48,7 @@ def say_safe(session: WriteSession, chain_id: int, safe_block: int, now: datetim
             .values(values)
         )
         session.execute(statement.execution_options(synchronize_session=False))
-        tell_ends(session, ((mandate_id, owner_id) for mandate_id, owner_id in found))
+        notify_ends(session, ((mandate_id, owner_id) for mandate_id, owner_id in found))
     return len(ids)
 
 

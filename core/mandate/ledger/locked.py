@@ -53,24 +53,24 @@ from core.mandate.ledger.projections import (
     projections,
     state_columns,
 )
-from core.mandate.ledger.topics import tell_rows
+from core.mandate.ledger.topics import notify_rows
 from core.mandate.ledger.weeks import Weeks
-from core.mandate.rows import load_rows, mandate_facts, standing_told
+from core.mandate.rows import load_rows, mandate_facts, standing_reports
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
     MandateFacts,
     MandateState,
     NewRow,
+    ReportsByTx,
     StateVersionError,
-    ToldByTx,
     apply,
     changes_to_json,
     fold,
+    is_paired,
     priced,
     state_from_json,
     state_to_json,
-    tells,
 )
 from core.mandate.rules.record import genesis_hash, row_body, row_hash
 from core.mandate.rules.unvalued import WentOut, went_out_after
@@ -136,8 +136,8 @@ class _Written:
 class OpenLedger:
     """A locked ledger.
 
-    `seq` and `row_hash` are its last row's; `state`, `told` and `weeks` move with every row that is
-    added.
+    `seq` and `row_hash` are its last row's; `state`, `reports` and `weeks` move with every row that
+    is added.
 
     `created_at` never goes back from row to row.
 
@@ -157,7 +157,7 @@ class OpenLedger:
     stored: MandateState | None
     written: _Written
     created_at: datetime = BEFORE_ALL
-    told: ToldByTx = field(default_factory=ToldByTx)
+    reports: ReportsByTx = field(default_factory=ReportsByTx)
     weeks: Weeks = field(default_factory=Weeks)
     fresh: list[LedgerRow] = field(default_factory=list)
     payloads: list[bytes] = field(default_factory=list)
@@ -170,23 +170,24 @@ class OpenLedger:
         incarnations: Mapping[str, int],
         now: datetime,
     ) -> list[bool]:
-        """Add the rows whose fact does not stand yet and fold them; which of them were new.
+        """Add the rows whose fact is not written yet and fold them; which of them were new.
 
         What they need is there (`read_needs`).
         """
-        is_new, stands = [], set(standing)
+        is_new, written = [], set(standing)
         for row in rows:
-            is_new.append(row.base_key not in stands)
+            is_new.append(row.base_key not in written)
             if is_new[-1]:
-                stands.add(row.base_key)
+                written.add(row.base_key)
                 incarnation = incarnations.get(row.base_key, FIRST_INCARNATION - 1) + 1
                 self._fold(self.add(priced(row, self.state, self.facts), incarnation, None, now))
         return is_new
 
     def _fold(self, added: LedgerRow) -> None:
-        self.weeks.grow(self.state, added, self.facts, self.told)
-        before, self.state = self.state, apply(self.state, added, self.facts, self.told.of(added))
-        self.told.add(added)
+        self.weeks.grow(self.state, added, self.facts, self.reports)
+        earlier = self.reports.of(added)
+        before, self.state = self.state, apply(self.state, added, self.facts, earlier)
+        self.reports.add(added)
         out_usdc_e6 = self.state.unvalued_out_usdc_e6
         self.went_out = went_out_after(
             self.went_out,
@@ -323,18 +324,18 @@ def _empty_head(mandate: Any) -> dict[str, Any]:
 def read_needs(
     session: WriteSession, ledgers: Sequence[OpenLedger], new: Mapping[int, Sequence[NewRow]]
 ) -> None:
-    """Read what `new`, by mandate the rows that do not stand yet, need: what was told of their
-    transactions, and the checkpoints of ledgers where one comes late, or whose head another version
-    of the fold wrote.
+    """Read what `new`, by mandate the rows that are not written yet, need: what was reported of
+    their transactions, and the checkpoints of ledgers where one comes late, or whose head another
+    version of the fold wrote.
     """
     flagged = {ledger.mandate_id for ledger in ledgers if ledger.state.flagged_trades_count}
     asked = {
         (id_, row.tx_hash.lower())
         for id_, rows in new.items()
         for row in rows
-        if row.tx_hash is not None and (id_ in flagged or tells(row))
+        if row.tx_hash is not None and (id_ in flagged or is_paired(row))
     }
-    told = standing_told(session, asked, flagged)
+    reports = standing_reports(session, asked, flagged)
     late = [
         ledger
         for ledger in ledgers
@@ -342,7 +343,7 @@ def read_needs(
     ]
     kept = mandate_weeks.load(session, [ledger.mandate_id for ledger in late]) if late else {}
     for ledger in ledgers:
-        ledger.told = ToldByTx(told.get(ledger.mandate_id, ()))
+        ledger.reports = ReportsByTx(reports.get(ledger.mandate_id, ()))
     for ledger in late:
         checkpoints = kept[ledger.mandate_id]
         if checkpoints is None:  # another version of the fold wrote them: all are made again
@@ -391,12 +392,12 @@ def keep_undo(session: WriteSession, ledgers: Sequence[OpenLedger]) -> None:
 
 def save(session: WriteSession, ledgers: Sequence[OpenLedger], now: datetime) -> None:
     """Bring heads, projections and checkpoints of the ledgers that grew to their states, each in
-    one statement; whoever listens is told at the commit.
+    one statement; listeners are notified at the commit.
     """
     grown = [ledger for ledger in ledgers if ledger.fresh]
     if not grown:
         return
-    tell_rows(session, ((ledger.mandate_id, ledger.owner_id) for ledger in grown))
+    notify_rows(session, ((ledger.mandate_id, ledger.owner_id) for ledger in grown))
     _save_heads(session, grown, now)
     _save_projections(session, grown, now)
     session.flush()
@@ -408,8 +409,8 @@ def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datet
 
     One text of all is encoded in a third of the time.
     """
-    told = msgspec.json.encode([_moved(ledger) for ledger in ledgers]).decode()
-    listed = func.jsonb_to_recordset(cast(literal(told, Text), JSONB))
+    encoded = msgspec.json.encode([_moved(ledger) for ledger in ledgers]).decode()
+    listed = func.jsonb_to_recordset(cast(literal(encoded, Text), JSONB))
     moved = listed.table_valued(*_MOVED).render_derived("moved", with_types=True)
     is_whole = moved.c.state.has_key("version")
     values: dict[str, Any] = {name: moved.c[name] for name in ("seq", "status", "paused", *AMOUNTS)}
@@ -424,7 +425,7 @@ def _save_heads(session: WriteSession, ledgers: Sequence[OpenLedger], now: datet
     for ledger in ledgers:
         if ledger.mandate_id in held:
             place = {"seq": ledger.seq, "row_hash": bytes.fromhex(ledger.row_hash[2:])}
-            _tell_holders(
+            _refresh_held(
                 session,
                 MandateHead,
                 ledger.mandate_id,
@@ -466,10 +467,10 @@ def _save_projections(session: WriteSession, ledgers: Sequence[OpenLedger], now:
     statement = update(Mandate).where(Mandate.id == moved.c.mandate_id).values(fresh)
     session.execute(statement.execution_options(synchronize_session=False))
     for mandate_id, values in changed:
-        _tell_holders(session, Mandate, mandate_id, values | {"updated_at": now})
+        _refresh_held(session, Mandate, mandate_id, values | {"updated_at": now})
 
 
-def _tell_holders(
+def _refresh_held(
     session: WriteSession, table: type[Any], mandate_id: int, values: Mapping[str, Any]
 ) -> None:
     """Set an object that the session holds as its row is now.

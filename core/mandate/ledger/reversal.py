@@ -34,18 +34,18 @@ from core.mandate.rows import (
     rows_from,
     standing_of_blocks,
     standing_of_logs,
-    standing_told,
+    standing_reports,
 )
 from core.mandate.rules.ledger import (
     EMPTY_STATE,
     LedgerRow,
     MandateFacts,
     MandateState,
+    ReportsByTx,
     StateVersionError,
-    ToldByTx,
     fold_on,
+    is_paired,
     state_from_json,
-    tells,
 )
 from core.mandate.rules.rows import reversal_row
 from core.mandate.tables import MandateEvent, MandateUndo
@@ -57,16 +57,16 @@ FIRST_SEQ = 1
 @dataclass(frozen=True, slots=True)
 class _Replay:
     """What is left of a ledger: a state, the rows that count after it, oldest first, and earlier
-    rows that tell of their transactions.
+    rows that report their transactions.
     """
 
     start: MandateState
     rows: Sequence[LedgerRow]
-    told: Sequence[LedgerRow]
+    earlier: Sequence[LedgerRow]
     facts: MandateFacts
 
     def state(self) -> MandateState:
-        return fold_on(self.start, self.rows, self.facts, ToldByTx(self.told))
+        return fold_on(self.start, self.rows, self.facts, ReportsByTx(self.earlier))
 
     def state_before(self, at: datetime) -> MandateState:
         """`at` must not be before what `start` already counts."""
@@ -74,7 +74,7 @@ class _Replay:
             self.start,
             (row for row in self.rows if row.occurred_at < at),
             self.facts,
-            ToldByTx(self.told),
+            ReportsByTx(self.earlier),
         )
 
 
@@ -193,20 +193,20 @@ def _replay_ledgers(
         for ledger in ledgers
     }
     flagged = {id_ for id_, (_, start) in starts.items() if start.flagged_trades_count}
-    told = standing_told(
+    reports = standing_reports(
         session,
         {
             (id_, row.tx_hash)
             for id_, ones in left.items()
             for row in ones
-            if row.tx_hash and (id_ in flagged or tells(row))
+            if row.tx_hash and (id_ in flagged or is_paired(row))
         },
         flagged,
     )
     emptied = []
     for ledger in ledgers:
         seq, start = starts[ledger.mandate_id]
-        earlier = [row for row in told.get(ledger.mandate_id, ()) if row.seq < seq]
+        earlier = [row for row in reports.get(ledger.mandate_id, ()) if row.seq < seq]
         replay = _Replay(start, left[ledger.mandate_id], earlier, ledger.facts)
         ledger.state = replay.state()
         wanted, ledger.weeks.changed = _weeks(replay, since[ledger.mandate_id])

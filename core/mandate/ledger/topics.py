@@ -1,4 +1,4 @@
-"""The topics that a mandate's ledger tells when it grows, and that whoever follows it hears
+"""The topics that a mandate's ledger notifies when it grows, and that whoever follows it hears
 (core.db.notices).
 
     m12   the mandate 12 has new rows, or another status
@@ -9,7 +9,7 @@
 from collections.abc import Iterable
 
 from core.db.engine import WriteSession
-from core.db.notices import tell
+from core.db.notices import notify
 
 
 def of_mandate(mandate_id: int) -> str:
@@ -24,13 +24,13 @@ def ends_of_owner(owner_id: int) -> str:
     return f"e{owner_id}"
 
 
-def tell_rows(session: WriteSession, grown: Iterable[tuple[int, int]]) -> None:
+def notify_rows(session: WriteSession, grown: Iterable[tuple[int, int]]) -> None:
     """`grown`: (mandate, owner)."""
     for mandate_id, owner_id in grown:
-        tell(session, (of_mandate(mandate_id), rows_of_owner(owner_id)))
+        notify(session, (of_mandate(mandate_id), rows_of_owner(owner_id)))
 
 
-def tell_ends(session: WriteSession, ended: Iterable[tuple[int, int]]) -> None:
+def notify_ends(session: WriteSession, ended: Iterable[tuple[int, int]]) -> None:
     """`ended`: (mandate, owner)."""
     for mandate_id, owner_id in ended:
-        tell(session, (of_mandate(mandate_id), ends_of_owner(owner_id)))
+        notify(session, (of_mandate(mandate_id), ends_of_owner(owner_id)))

@@ -36,7 +36,7 @@ from core.mandate.rules.state import (
     state_from_json,
     state_to_json,
 )
-from core.mandate.rules.told import ToldByTx
+from core.mandate.rules.tx_reports import ReportsByTx
 from core.mandate.rules.weeks import week_of
 from core.mandate.tables import MandateWeek
 
@@ -54,22 +54,24 @@ class Weeks:
     changed: Checkpoints = field(default_factory=dict)
 
     def grow(
-        self, before: MandateState, row: LedgerRow, facts: MandateFacts, told: ToldByTx
+        self, before: MandateState, row: LedgerRow, facts: MandateFacts, reports: ReportsByTx
     ) -> None:
-        """`before` and `told`: the ledger without the row, which is its newest."""
+        """`before` and `reports`: of the ledger without the row, which is its newest."""
         newest, start = before.last_row_at, start_of(row.occurred_at)
         if newest is None or newest < start:
             self.changed[start] = before
         elif is_late(newest, row.occurred_at):
-            self._late(start, row, facts, told)
+            self._late(start, row, facts, reports)
 
-    def _late(self, start: datetime, row: LedgerRow, facts: MandateFacts, told: ToldByTx) -> None:
+    def _late(
+        self, start: datetime, row: LedgerRow, facts: MandateFacts, reports: ReportsByTx
+    ) -> None:
         known = self.kept | self.changed
         later = sorted(at for at in known if at > row.occurred_at)
         if start not in known:
             self.changed[start] = known[later[0]]
         for at in later:
-            self.changed[at] = apply(known[at], row, facts, told.of(row, before=at))
+            self.changed[at] = apply(known[at], row, facts, reports.of(row, before=at))
 
 
 def is_late(newest: datetime, at: datetime) -> bool:

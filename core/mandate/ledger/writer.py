@@ -1,12 +1,12 @@
 """The mandate ledger: the only writer of mandate_event, mandate_head and the projections on
 mandate.
 
-    lock mandate, then head  ->  leave out what stands already  ->  price, chain, fold  ->  COPY  ->  save head and projections
+    lock mandate, then head  ->  leave out what is written  ->  price, chain, fold  ->  COPY  ->  save head and projections
 
 Laws
 - Every writer takes the mandate's row first and its head second; several mandates by rising id. So
   nobody deadlocks.
-- A row whose fact stands already is not written again: the standing row is the answer.
+- A row whose fact is written already is not written again: the standing row is the answer.
 - A reversal is a row; what it reversed may come back as the next incarnation (block A, then B, then
   A again: +1 -1 +1).
 - Projections (status, vault_address, signed_at, ended_at) follow the fold in the same call.
@@ -57,7 +57,7 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.record import chain_faults, genesis_hash
 from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.told import ToldByTx
+from core.mandate.rules.tx_reports import ReportsByTx
 from core.mandate.rules.unvalued import WentOut
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 
@@ -94,7 +94,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The row that now stands for the fact; `is_new` when this call wrote it."""
+    """The row that now holds the fact; `is_new` when this call wrote it."""
 
     row: LedgerRow
     is_new: bool
@@ -174,8 +174,8 @@ def append_ledgers(
 
 def verify(session: Session, mandate_id: int) -> list[str]:
     """What is wrong with a ledger, its head or its projections; empty means sound. ROWS_AT_ONCE of its
-    rows are in memory at a time; of the others their numbers, and what they told of fees and refusals.
-    A row that cannot be read at all is the one thing that is told.
+    rows are in memory at a time; of the others their numbers, and what they report of fees and
+    refusals. For a row that cannot be read at all, only that is reported.
 
     The checkpoints are grown as a writer grows them, and the newest is folded from its definition beside
     that: every row that came late is in it, so a defect of the growing shows.
@@ -208,7 +208,7 @@ class _Folded:
     facts: MandateFacts
     reversed_ids: frozenset[int]
     state: MandateState = EMPTY_STATE
-    told: ToldByTx = field(default_factory=ToldByTx)
+    reports: ReportsByTx = field(default_factory=ReportsByTx)
     weeks: mandate_weeks.Weeks = field(default_factory=mandate_weeks.Weeks)
     last: LedgerRow | None = None
 
@@ -216,9 +216,9 @@ class _Folded:
         for row in rows:
             self.last = row
             if _counts(row, self.reversed_ids):
-                self.weeks.grow(self.state, row, self.facts, self.told)
-                self.state = apply(self.state, row, self.facts, self.told.of(row))
-                self.told.add(row)
+                self.weeks.grow(self.state, row, self.facts, self.reports)
+                self.state = apply(self.state, row, self.facts, self.reports.of(row))
+                self.reports.add(row)
             yield row
 
 
@@ -302,7 +302,7 @@ def load_before(
 
 
 def load_at(session: Session, mandate_id: int, block_number: int) -> MandateState:
-    """The fold of the ledger without what stands in higher blocks; a row and its reversal are of
+    """The fold of the ledger without what is in higher blocks; a row and its reversal are of
     the same block.
     """
     at = MandateEvent.block_number
@@ -320,7 +320,7 @@ def _fold_of(
     """The fold of the rows that are wanted and count, few of them in memory."""
     with _in_turn(session, mandate.id, is_wanted) as rows:
         counted = (row for row in rows if _counts(row, reversed_ids))
-        return fold_on(EMPTY_STATE, counted, mandate_facts(mandate), ToldByTx())
+        return fold_on(EMPTY_STATE, counted, mandate_facts(mandate), ReportsByTx())
 
 
 def _state(session: Session, head: MandateHead) -> MandateState:

@@ -3,11 +3,11 @@
 Laws
 - An agent reports move, buy, sell, fee, resolve and note; the rest comes from the chain, the owner
   or the keeper.
-- Its payload stands as it was sent, with `why`; the flag beside it is the server's. Keys that only
+- Its payload is kept as it was sent, with `why`; the flag beside it is the server's. Keys that only
   the server writes are refused, so that no payload can pass for a chain row.
 - An amount is a magnitude; only a resolve may be negative.
-- `fact` names the report in the ledger (`report:{fact}`, `refusal:{fact}`): a UUID, or what an
-  idempotency key stands for.
+- `fact` names the report in the ledger (`report:{fact}`, `refusal:{fact}`): a UUID, or derived from
+  an idempotency key.
 Source: docs/rules.md#reports-of-agents, docs/rules.md#refused-attempts,
 docs/rules.md#stop-requests.
 """
@@ -55,7 +55,7 @@ def event_row(
             "write 0 or more; only a resolve may be negative",
         )
     refuse_reserved_keys(payload)
-    told = {**payload, **({"why": why} if why is not None else {})}
+    sent = {**payload, **({"why": why} if why is not None else {})}
     return NewRow(
         kind=reported,
         reported_by=ReportedBy.AGENT,
@@ -65,7 +65,7 @@ def event_row(
         chain_id=chain_id,
         tx_hash=tx_hash,
         payload={
-            **told,
+            **sent,
             **({"violation": violation.as_json()} if violation else {}),
             **({"unseen": True} if is_unseen else {}),
         },

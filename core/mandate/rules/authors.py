@@ -1,4 +1,4 @@
-"""What an author signs of a row, and where the next signed row of an author stands.
+"""What an author signs of a row, and where the next signed row of an author goes.
 
     agent's rows      1 (unsigned)   2 signed   3 signed            5 signed
     author.sequence                  1          2                   3
@@ -25,13 +25,13 @@ FIRST_SEQUENCE: Final = 1
 NO_ROW_BEFORE: Final = "0x" + "00" * 32
 # what the service writes beside an agent's report: a rule that it broke; no such transaction
 SERVICE_KEYS: Final = frozenset({"unseen", "violation"})
-# rows that the owner's signature of the terms stands behind
+# rows that the owner's signature of the terms covers
 OF_SIGNED_TERMS: Final = frozenset({"paper_deposit", "signed"})
 
 
 @dataclass(frozen=True, slots=True)
 class NextSignature:
-    """Where the next signed row of an author stands."""
+    """Where the next signed row of an author goes."""
 
     sequence: int
     prev: str

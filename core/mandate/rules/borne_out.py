@@ -6,7 +6,7 @@ Laws
   target, of that amount. What a report leaves out is not compared.
 - An amount is that of one call, or of all calls to the target together. The vault may be named as
   the target of each of its calls.
-- What no log tells of (a result, a gas fee, a note) is never confirmed, and contradicted only by a
+- What no log reports (a result, a gas fee, a note) is never confirmed, and contradicted only by a
   revert.
 - Without a row of the chain nothing is known: of no transaction, of somebody else's, of one that a
   reorg took back, and of all on paper.
@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from core.mandate.rules.reported import ReportedTarget, target_of
-from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, RowKind, is_told_by_agent
-from core.mandate.rules.told import fee_class_of, is_refusal
+from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, RowKind, is_agent_report
 from core.mandate.rules.tx_facts import (
     CHAIN_CODES,
     CODE_OF_WORD,
@@ -35,6 +34,7 @@ from core.mandate.rules.tx_facts import (
     ChainWord,
     TxFacts,
 )
+from core.mandate.rules.tx_reports import fee_class_of, is_refusal
 
 # of a report that is borne out: the vault checked all else
 _OF_THE_REPORT_ITSELF: Final = frozenset({"target_missing"})
@@ -86,7 +86,7 @@ def chain_words(rows: Iterable[LedgerRow], vault: str | None) -> dict[int, Chain
     by_tx: dict[str, list[LedgerRow]] = {}
     reports = []
     for row in rows:
-        if is_told_by_agent(row):
+        if is_agent_report(row):
             reports.append(row)
         elif row.tx_hash is not None:
             by_tx.setdefault(row.tx_hash, []).append(row)
@@ -143,8 +143,8 @@ def _amounts(kind: RowKind, calls: Sequence[CallSeen]) -> list[int]:
             return [call.spent_usdc_e6 or call.received_usdc_e6 for call in calls]
 
 
-def _of_amount(said: int | None, amounts: Sequence[int]) -> ChainWord:
-    is_one = said is None or said in amounts or said == sum(amounts)
+def _of_amount(reported: int | None, amounts: Sequence[int]) -> ChainWord:
+    is_one = reported is None or reported in amounts or reported == sum(amounts)
     return ChainWord.BORNE_OUT if amounts and is_one else ChainWord.OTHER_AMOUNT
 
 
@@ -154,11 +154,11 @@ def _of_refusal(facts: TxFacts) -> ChainWord:
     return ChainWord.NOT_REVERTED if facts.is_known else ChainWord.NOT_KNOWN
 
 
-def _of_payment(said: int | None, facts: TxFacts) -> ChainWord:
+def _of_payment(reported: int | None, facts: TxFacts) -> ChainWord:
     if facts.is_reverted:
         return ChainWord.REVERTED
     if not facts.is_known:
         return ChainWord.NOT_KNOWN
     if not facts.paid_usdc_e6:
         return ChainWord.OTHER_TARGET
-    return _of_amount(said, facts.paid_usdc_e6)
+    return _of_amount(reported, facts.paid_usdc_e6)

@@ -4,7 +4,7 @@ Laws
 - A row depends on its event alone, never on the rows before it: a rescan gives the same rows.
 - `cash_delta_usdc_e6` is what the log moved of the vault's own USDC. X402Paid moves none: the
   call's Executed has it.
-- Amounts in payloads are text with six decimals; addresses, hashes and selectors stand as the event
+- Amounts in payloads are text with six decimals; addresses, hashes and selectors are as the event
   has them.
 Source: docs/rules.md#rows, docs/rules.md#refused-attempts, docs/rules.md#factory-notes.
 """
@@ -158,24 +158,24 @@ def _content(event: Any, parties: Parties) -> _Content | None:
     note, chain = RowKind.NOTE, ReportedBy.CHAIN
     match event:
         case ev.Deposited():
-            told = {"from": event.from_, "balance": usdc_text(event.balance)}
-            return RowKind.DEPOSIT, chain, event.amount, event.amount, told
+            source = {"from": event.from_, "balance": usdc_text(event.balance)}
+            return RowKind.DEPOSIT, chain, event.amount, event.amount, source
         case ev.Executed():
             moved = event.received - event.spent
-            executed = _told(event)
+            executed = _as_json(event)
             return RowKind.MOVE, chain, event.spent or event.received, moved, {"executed": executed}
         case ev.Unwound():
-            return note, chain, event.received, event.received, {"unwound": _told(event)}
+            return note, chain, event.received, event.received, {"unwound": _as_json(event)}
         case ev.ProceedsReceived():
-            told = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
-            return note, chain, event.amount, event.amount, {"proceeds": told}
+            proceeds = {"adapter": event.adapter, "balance": usdc_text(event.balance)}
+            return note, chain, event.amount, event.amount, {"proceeds": proceeds}
         case ev.Settled():
-            return RowKind.PAYOUT, chain, event.fee, -event.fee, {"settled": _told(event)}
+            return RowKind.PAYOUT, chain, event.fee, -event.fee, {"settled": _as_json(event)}
         case ev.Withdrawn():
             return _withdrawn(event, parties)
         case ev.X402Paid():
-            told = {"fee_kind": "x402", "resource": event.resource_hash, "pay_to": event.pay_to}
-            return RowKind.FEE, chain, event.amount, 0, told
+            fee = {"fee_kind": "x402", "resource": event.resource_hash, "pay_to": event.pay_to}
+            return RowKind.FEE, chain, event.amount, 0, fee
         case ev.Marked():
             mark = _measured(event, is_known=True)
             return note, ReportedBy.KEEPER, None, 0, {"mark": mark}
@@ -191,7 +191,7 @@ def _content(event: Any, parties: Parties) -> _Content | None:
 _AMOUNTS: Final = frozenset({"spent", "received", "balance", "gain", "fee"})
 
 
-def _told(event: Any) -> dict[str, Any]:
+def _as_json(event: Any) -> dict[str, Any]:
     """Every field under its name."""
     return {
         name: usdc_text(getattr(event, name)) if name in _AMOUNTS else getattr(event, name)
@@ -240,13 +240,13 @@ def _payload(event: Any) -> dict[str, Any] | None:
             }
             return {"vault_created": created}
         case ev.AgentSet():
-            return {"agent_set": _told(event), "note": "Agent set on chain"}
+            return {"agent_set": _as_json(event), "note": "Agent set on chain"}
         case ev.AgentRemoved():
-            return {"agent_removed": _told(event), "note": "Paused: agent removed on chain"}
+            return {"agent_removed": _as_json(event), "note": "Paused: agent removed on chain"}
         case ev.PayeeChanged():
-            return {"payee_changed": _told(event)}
+            return {"payee_changed": _as_json(event)}
         case ev.TermsCancelled():
-            return {"terms_cancelled": _told(event)}
+            return {"terms_cancelled": _as_json(event)}
         case ev.AdapterListed() | ev.AdapterDelisted():
             return None
         case ev.KeeperChanged(previous_keeper=before) | ev.GuardChanged(previous_guard=before) if (

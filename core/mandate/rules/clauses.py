@@ -326,8 +326,8 @@ def _target_words(target: Target) -> str:
 
 
 def _contract_words(target: ContractTarget) -> str:
-    """Every function by name; those whose receiver is not tied to the vault, or not alone, are told
-    apart from the others.
+    """Every function by name; those whose receiver is not tied to the vault, or not alone, are
+    listed apart from the others.
     """
     if target.functions is None:
         return f"the published functions of {target.address}"
@@ -376,7 +376,7 @@ def _names(functions: Sequence[TargetFunction]) -> str:
 
 
 def _x402_words(target: X402Target) -> str:
-    """An empty list stands for this service alone (core.mandate.rules.guard)."""
+    """An empty list means this service alone (core.mandate.rules.guard)."""
     if not target.hosts and not target.payees:
         return "paid reads of this service"
     place = f"at {_and(target.hosts)}" if target.hosts else "of this service"

@@ -7,7 +7,7 @@ Laws
 - Every member of a described type is shown or hidden with its reason, and nothing else is named:
   a member without a row is an error here, before a wallet could pass over it.
 - A descriptor is bound to the contracts of `places` alone; without any it binds to nothing.
-- No sentence stands for a whole document: a wallet may show such a sentence in place of the fields.
+- No sentence replaces a whole document: a wallet may show such a sentence in place of the fields.
 
 Pure. Source: ERC-7730, docs/erc7730.md.
 """

@@ -14,7 +14,7 @@ from core.mandate.rules.terms import MandateTerms, Rule
 
 @dataclass(frozen=True, slots=True)
 class LogRef:
-    """Where a log stands. `at` is its block's time in unix seconds; `address` emitted it."""
+    """Where a log is. `at` is its block's time in unix seconds; `address` emitted it."""
 
     chain_id: int
     block_number: int

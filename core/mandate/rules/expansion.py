@@ -3,7 +3,7 @@
 Laws
 - The same list and the same listed adapters give the same rules, sorted, so the hash can be made
   again.
-- A vault never calls itself. The entry `mandate_vault` stands for the project's own adapters that
+- A vault never calls itself. The entry `mandate_vault` means the project's own adapters that
   are listed at that moment. Payments are rules of the x402 adapter alone and come in by the entry
   `x402` alone, since the guard needs its lists.
 - What an adapter publishes is hostile until it is judged. An adapter with a fault is its own
@@ -11,7 +11,7 @@ Laws
 - The same holds for what is signed of it: a mandate that names a spend of a listed adapter has one
   of its VALUED functions too, since a vault values an adapter by the mandate's own rules and by no
   others.
-- An entry that comes to no rule is refused: its clause would tell of something that the agent
+- An entry that comes to no rule is refused: its clause would name something that the agent
   cannot do.
 - A list that was stored still expands, with whatever pins it has; what may be written today is
   checked in target_checks.py.
@@ -106,7 +106,7 @@ def rules_fault(adapter: str, rules: Sequence[Rule]) -> str | None:
 
 
 def default_targets(listed: ListedContracts) -> tuple[Target, ...]:
-    """What a list that was left out stands for: `mandate_vault` and `x402`, each where an adapter
+    """What a list that was left out means: `mandate_vault` and `x402`, each where an adapter
     for it is listed.
     """
     both = parse_targets(None, listed.chain_id)

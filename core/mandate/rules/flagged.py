@@ -12,26 +12,26 @@ from collections.abc import Collection
 from core.mandate.rules.borne_out import chain_word, counted_codes
 from core.mandate.rules.rows import LedgerRow, NewRow
 from core.mandate.rules.state import MandateState, changed
-from core.mandate.rules.told import ReportedFacts, codes_of, is_flagged_trade
 from core.mandate.rules.tx_facts import TxFacts
+from core.mandate.rules.tx_reports import ReportedFacts, codes_of, is_flagged_trade
 
 
-def with_flags(state: MandateState, report: LedgerRow, told: ReportedFacts) -> MandateState:
+def with_flags(state: MandateState, report: LedgerRow, past: ReportedFacts) -> MandateState:
     """The state after a report of the agent."""
     if not codes_of(report):
         return state
     if report.tx_hash is not None and is_flagged_trade(report):
         state = changed(state, flagged_trades_count=state.flagged_trades_count + 1)
-    return _counted(state, (), _counting(report, told.chain, state.vault_address))
+    return _counted(state, (), _counting(report, past.chain, state.vault_address))
 
 
-def with_flags_compared(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
+def with_flags_compared(state: MandateState, row: LedgerRow, past: ReportedFacts) -> MandateState:
     """The state after any row: what was reported of its transaction before is compared with what the
     row adds to the chain's word.
     """
-    chain = told.chain.with_row(row)
-    for report in told.flagged:
-        before = _counting(report, told.chain, state.vault_address)
+    chain = past.chain.with_row(row)
+    for report in past.flagged:
+        before = _counting(report, past.chain, state.vault_address)
         after = _counting(report, chain, state.vault_address)
         if before != after:
             state = _counted(state, before, after)

@@ -3,8 +3,8 @@
 Laws
 - fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by
   one or all at once, the state is the same. A reversed row counts as if it had never been written.
-- A row is applied with what earlier rows of its transaction told (told.py): the state alone need
-  not remember them.
+- A row is applied with what earlier rows of its transaction reported (tx_reports.py): the state
+  does not hold it.
 - What the chain, the owner and the keeper say is read from their rows only: an agent's payload may
   hold any key.
 - The chain's row of a payment replaces the agent's report of the same payment: a fee is counted
@@ -40,10 +40,10 @@ from core.mandate.rules.state import (
     MandateState,
     changed,
 )
-from core.mandate.rules.told import (
+from core.mandate.rules.tx_reports import (
     PROVABLE_CLASSES,
     ReportedFacts,
-    ToldByTx,
+    ReportsByTx,
     fee_class_of,
     is_refusal,
 )
@@ -52,19 +52,19 @@ from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_p
 
 def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:
     """The state after `rows`, oldest first, reversals included or already left out."""
-    return fold_on(EMPTY_STATE, effective(rows), facts, ToldByTx())
+    return fold_on(EMPTY_STATE, effective(rows), facts, ReportsByTx())
 
 
 def fold_on(
-    state: MandateState, rows: Iterable[LedgerRow], facts: MandateFacts, told: ToldByTx
+    state: MandateState, rows: Iterable[LedgerRow], facts: MandateFacts, reports: ReportsByTx
 ) -> MandateState:
     """The state after more rows that count, oldest first.
 
-    `told`: by the rows before them; these are added to it.
+    `reports`: of the rows before them; these are added to it.
     """
     for row in rows:
-        state = apply(state, row, facts, told.of(row))
-        told.add(row)
+        state = apply(state, row, facts, reports.of(row))
+        reports.add(row)
     return state
 
 
@@ -76,9 +76,9 @@ def effective(rows: Iterable[LedgerRow]) -> list[LedgerRow]:
 
 
 def apply(
-    state: MandateState, row: LedgerRow, facts: MandateFacts, told: ReportedFacts
+    state: MandateState, row: LedgerRow, facts: MandateFacts, earlier: ReportedFacts
 ) -> MandateState:
-    """The state after one more row. `told`: by the rows before it of its transaction.
+    """The state after one more row. `earlier`: what the rows before it report of its transaction.
 
     Errors: ValueError for a reversal, which needs a fold of the rows that are left.
     """
@@ -86,8 +86,8 @@ def apply(
         raise ValueError(f"row {row.seq} reverses another: fold the effective rows instead")
     moved = spent_and_received(row)
     state = _with_unvalued(state, row, facts, moved)
-    if told.flagged:
-        state = with_flags_compared(state, row, told)
+    if earlier.flagged:
+        state = with_flags_compared(state, row, earlier)
     executed = chain_fact(row, "executed") if row.kind in TRADES else None
     if executed is not None:
         return _executed(state, row, executed, moved, facts)
@@ -95,13 +95,13 @@ def apply(
     if row.kind in TRADES:
         state = _trade(state, row, facts)
     elif row.kind is RowKind.FEE:
-        state = _fee(state, row, told, facts)
+        state = _fee(state, row, earlier, facts)
     else:
         state = _BY_KIND[row.kind](state, row, facts)
     if is_refusal(row):
-        state = _refused(state, row, told)
+        state = _refused(state, row, earlier)
     if row.reported_by is ReportedBy.AGENT:
-        state = with_flags(_with_report(state, row, facts), row, told)
+        state = with_flags(_with_report(state, row, facts), row, earlier)
     last_row_at = _later(state.last_row_at, row.occurred_at)
     return changed(state, status=_funded(state, facts), last_row_at=last_row_at)
 
@@ -186,7 +186,7 @@ def _unchanged(state: MandateState, row: LedgerRow, facts: MandateFacts) -> Mand
 
 
 def _trade(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateState:
-    """A move, buy or sell that no Executed tells of: on paper the agent's report."""
+    """A move, buy or sell without an Executed event: on paper the agent's report."""
     if facts.market_mode is MarketMode.TESTNET or state.is_ended:
         return state
     return changed(state, **_move(state, row.occurred_at, max(0, -row.cash_delta_usdc_e6)))
@@ -199,7 +199,7 @@ def _executed(
     moved: Moved,
     facts: MandateFacts,
 ) -> MandateState:
-    """A move, buy or sell as the chain tells it, cash and all: nearly every row of a long ledger,
+    """A move, buy or sell that the chain reports, cash and all: nearly every row of a long ledger,
     so that the state is copied once.
     """
     spent, received = moved
@@ -233,9 +233,9 @@ def _move(state: MandateState, at: datetime, spent: int) -> dict[str, Any]:
 
 
 def _fee(
-    state: MandateState, row: LedgerRow, told: ReportedFacts, facts: MandateFacts
+    state: MandateState, row: LedgerRow, earlier: ReportedFacts, facts: MandateFacts
 ) -> MandateState:
-    """A fee with a transaction is compared with what was told: the chain's word replaces the
+    """A fee with a transaction is compared with earlier reports: the chain's word replaces the
     agent's, never adds to it.
     """
     amount, fee_class = row.amount_usdc_e6 or 0, fee_class_of(row)
@@ -243,10 +243,10 @@ def _fee(
     if not by_agent and "adapter" in row.payload:
         state = changed(state, **moved_at(state, facts, str(row.payload["adapter"]), cost=amount))
     if fee_class in PROVABLE_CLASSES:
-        if by_agent and (told.is_paid or (told.is_reverted and fee_class == "tools")):
+        if by_agent and (earlier.is_paid or (earlier.is_reverted and fee_class == "tools")):
             return state
-        if not by_agent and not told.is_paid:
-            for reported_class, (reported, count) in told.reported.items():
+        if not by_agent and not earlier.is_paid:
+            for reported_class, (reported, count) in earlier.reported.items():
                 state = _with_fee(state, reported_class, -reported, -count)
     return _with_fee(state, fee_class, amount, 1)
 
@@ -339,7 +339,7 @@ def _note(state: MandateState, row: LedgerRow, facts: MandateFacts) -> MandateSt
 
 
 def _vault_created(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> MandateState:
-    """A vault proves its terms: a draft whose owner deployed it without telling the service is
+    """A vault proves its terms: a draft whose owner deployed it without notifying the service is
     signed by it, and terms that were thought to have expired have not.
     """
     if state.status in (Status.DRAFT, Status.CANCELLED):
@@ -398,15 +398,15 @@ def _dropped(state: MandateState, row: LedgerRow, fact: Mapping[str, Any]) -> Ma
     )
 
 
-def _refused(state: MandateState, row: LedgerRow, told: ReportedFacts) -> MandateState:
+def _refused(state: MandateState, row: LedgerRow, earlier: ReportedFacts) -> MandateState:
     """Count an attempt once: by its transaction, or by the proof's own word for which report it
     proves.
     """
     refusal, by_agent = row.payload["refusal"], row.reported_by is ReportedBy.AGENT
-    known = row.payload.get("proves_event_id") is not None or told.is_refused
+    known = row.payload.get("proves_event_id") is not None or earlier.is_refused
     is_reverted = not by_agent and row.payload.get("reverted") is True
-    if is_reverted and not (told.is_reverted or told.is_paid):
-        never_paid, count = told.reported.get("tools", (0, 0))
+    if is_reverted and not (earlier.is_reverted or earlier.is_paid):
+        never_paid, count = earlier.reported.get("tools", (0, 0))
         state = _with_fee(state, "tools", -never_paid, -count)
     is_confirmed = not by_agent or refusal.get("server_check") == "confirmed"
     if by_agent and known:

@@ -3,7 +3,7 @@ nothing else.
 
 Laws
 - No entry of kind x402 in the guard targets: no payment at all.
-- An empty list stands for this service alone: its host, its payee. So a host that is listed without
+- An empty list means this service alone: its host, its payee. So a host that is listed without
   payees may be paid only by paying this service, and a stranger's payee must be named, the agent's
   own wallet included.
 - A host is named with its port, unless that is the scheme's own. A resource beyond this service is

@@ -1,10 +1,10 @@
 """The mandate ledger: what a row is, how chain events become rows, and the fold that turns rows
 into state.
 
-Import from here; the pieces stand in rows.py (row types), state.py (the state and its JSON),
-fold.py (rows to state), told.py (which rows tell of the same payment or refusal), chain_rows.py
-(chain events to rows), agent_rows.py (what an agent sends) and paper.py (what a row of a paper
-mandate does to its cash).
+Import from here; the pieces are in rows.py (row types), state.py (the state and its JSON),
+fold.py (rows to state), tx_reports.py (which rows report the same payment or refusal),
+chain_rows.py (chain events to rows), agent_rows.py (what an agent sends) and paper.py (what a row
+of a paper mandate does to its cash).
 
 Laws
 - Nothing in the ledger is changed. A correction is a row with `reverses_id`; a reversed row and its
@@ -40,7 +40,7 @@ from core.mandate.rules.state import (
     state_from_json,
     state_to_json,
 )
-from core.mandate.rules.told import ToldByTx, tells
+from core.mandate.rules.tx_reports import ReportsByTx, is_paired
 
 __all__ = [
     "EMPTY_STATE",
@@ -51,11 +51,11 @@ __all__ = [
     "NewRow",
     "Position",
     "ReportedBy",
+    "ReportsByTx",
     "RowAuthor",
     "RowKind",
     "StateVersionError",
     "TargetFlow",
-    "ToldByTx",
     "after_stop_note",
     "apply",
     "cancelled_note",
@@ -66,6 +66,7 @@ __all__ = [
     "fold",
     "fold_on",
     "guard_refusal_note",
+    "is_paired",
     "priced",
     "refusal_note",
     "revert_note",
@@ -75,5 +76,4 @@ __all__ = [
     "state_to_json",
     "stop_request_note",
     "stop_row",
-    "tells",
 ]

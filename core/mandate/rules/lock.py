@@ -183,7 +183,7 @@ def _no_vault_message(facts: LockFacts) -> str:
     return "There is no vault, so there is nothing to withdraw."
 
 
-# What stands beside the lock in a read
+# What a read shows beside the lock
 
 UNKNOWN_CHAIN_STATE: Final[Mapping[str, Any]] = {
     "stopped": None,

@@ -7,7 +7,7 @@ Laws
   (paper.py).
 - Its first mark is what it cost. A sell that names it lowers the mark by what it brought, never
   below 0.
-- It stands at its own target. Of a vault, whose calls the chain knows, at the report's: its own only
+- It is at its own target. Of a vault, whose calls the chain knows, at the report's: its own only
   where the report names none, or the vault.
 - Only a resolve closes it. Marks of positions that are not open count for nothing.
 - On testnet a report whose transaction the chain did not have (payload `unseen`) moves no worth: a

@@ -233,7 +233,7 @@ def day_of(state: MandateState, terms: MandateTerms, now: int) -> int | None:
 
     None before the signature.
 
-    It stands still once the mandate ended.
+    It no longer changes once the mandate ended.
     """
     if state.signed_at is None:
         return None

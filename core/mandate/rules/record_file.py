@@ -194,10 +194,10 @@ def _shared(payload: dict[str, Any]) -> dict[str, Any]:
     return payload
 
 
-def _author(said: AuthorForm) -> RowAuthor:
-    if checksum_address(said.signer) != said.signer:
+def _author(form: AuthorForm) -> RowAuthor:
+    if checksum_address(form.signer) != form.signer:
         raise InvalidParameterError("body.author.signer", "write a checksum address")
-    return RowAuthor(**msgspec.structs.asdict(said))
+    return RowAuthor(**msgspec.structs.asdict(form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,9 @@ class AnchorLine:
     @classmethod
     def of_json(cls, line: Mapping[str, Any]) -> "AnchorLine":
         """Errors: InvalidParameterError when it has not the form of a record's."""
-        said = msgspec.structs.asdict(_read(line, AnchorLineForm).anchor)
-        own = {key: said.pop(key) for key in ("seq", "row_hash", "proof")}
-        return cls(EpochPost(**said), **own)
+        form = msgspec.structs.asdict(_read(line, AnchorLineForm).anchor)
+        own = {key: form.pop(key) for key in ("seq", "row_hash", "proof")}
+        return cls(EpochPost(**form), **own)
 
 
 def is_first_line(line: Mapping[str, Any]) -> bool:

@@ -30,7 +30,7 @@ def run_of(
 ) -> RecordedRun:
     """The run of the rows from `since` on (inclusive); None: of all.
 
-    `rows`: those that count and move cash or tell of a cost or a mark, oldest first, up to the last
+    `rows`: those that count and move cash or report a cost or a mark, oldest first, up to the last
     one, after which there is this cash. `state`: the fold of the whole ledger.
     """
     cash = cash_usdc_e6 - sum(row.cash_delta_usdc_e6 for row in rows)
@@ -70,7 +70,7 @@ def _costs(rows: Iterable[NewRow]) -> _Costs:
 
 
 def _is_payment(row: NewRow) -> bool:
-    """Whether the chain tells of it: an agent's report may hold any key."""
+    """Whether the chain reports it: an agent's report may hold any key."""
     return row.reported_by is not ReportedBy.AGENT and "adapter" in row.payload
 
 

@@ -1,12 +1,12 @@
 """What an agent wrote into a payload, read with care: nothing it may contain breaks the fold.
 
 A target (docs/rules.md#report-payloads) is {kind contract, chain_id, address}, {address}, or a bare
-address; it stands in payload.target, or in payload.detail.target (the tool form). Anything else is
+address; it is in payload.target, or in payload.detail.target (the tool form). Anything else is
 a TargetFault.
 
 Shapes: position = {id, name, qty, cost_usdc, target}; mark = {position_id, worth_usdc, at}; marks =
-a list of those; next_at = text. A number that cannot be read counts as 0, and the reader is told
-(data_issue).
+a list of those; next_at = text. A number that cannot be read counts as 0, and the reader is
+notified (data_issue).
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class ReportedTarget:
     address: str  # checksum
 
     def as_json(self, chain_id: int | None = None) -> dict[str, Any]:
-        """The canonical form; `chain_id` stands in when the report did not say."""
+        """The canonical form; `chain_id` is used when the report has none."""
         return {
             "kind": "contract",
             "chain_id": self.chain_id if self.chain_id is not None else chain_id,

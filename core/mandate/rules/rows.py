@@ -1,4 +1,4 @@
-"""The rows of the mandate ledger: what a writer hands in, and what stands in the ledger."""
+"""The rows of the mandate ledger: what a writer hands in, and what the ledger holds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class NewRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow(NewRow):
-    """A row as it stands in the ledger.
+    """A row as the ledger holds it.
 
     `seq` counts from 1 within the mandate; hashes are 0x lower-case hex.
 
@@ -94,7 +94,7 @@ class LedgerRow(NewRow):
 
 
 def reversal_row(row: LedgerRow, now: datetime) -> NewRow:
-    """The row that takes `row` back: same kind and place on the chain, told by the chain, now."""
+    """The row that takes `row` back: same kind and place on the chain, by the chain, now."""
     return NewRow(
         kind=row.kind,
         reported_by=ReportedBy.CHAIN,
@@ -111,6 +111,6 @@ def reversal_row(row: LedgerRow, now: datetime) -> NewRow:
     )
 
 
-def is_told_by_agent(row: NewRow) -> bool:
+def is_agent_report(row: NewRow) -> bool:
     """Whether the agent's word is all there is of it; its stop on the chain is the chain's word."""
     return row.reported_by is ReportedBy.AGENT and row.block_hash is None

@@ -1,4 +1,4 @@
-"""What the chain itself says of a vault at one block: it stands in for a ledger that is short of
+"""What the chain itself says of a vault at one block: it replaces a ledger that is short of
 facts (core.quarantine.rules).
 """
 

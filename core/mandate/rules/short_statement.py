@@ -70,10 +70,10 @@ def issue_of_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """{data_issue, data_issue_reason} of what was made of several mandates' numbers; empty when all
     of them are whole.
     """
-    said = [part["mandate_id"] for part in parts if part.get("data_issue")]
-    if not said:
+    named = [part["mandate_id"] for part in parts if part.get("data_issue")]
+    if not named:
         return {}
-    first, more = ", ".join(said[:MOST_NAMED]), len(said) - MOST_NAMED
+    first, more = ", ".join(named[:MOST_NAMED]), len(named) - MOST_NAMED
     names = first if more <= 0 else f"{first} and {more} more"
     reason = (
         f"The numbers of {names} are not the whole truth, so sums with them are not either; each "

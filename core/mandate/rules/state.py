@@ -179,7 +179,7 @@ class MandateState:
     reverts_count: int = 0  # from rows that a chain, owner or keeper wrote
     refusals_count: int = 0  # a report and its proof count once
     refusals_confirmed_count: int = 0  # server_check confirmed or proven by the chain
-    # of flags that count (flagged.py): (code, reports that it stands on), by code
+    # of flags that count (flagged.py): (code, reports that have it), by code
     violation_counts: tuple[tuple[str, int], ...] = ()
     violations_count: int = 0  # reports with a flag that counts
     # with a transaction: a later row of it may contradict them, so that they are looked up
@@ -212,8 +212,8 @@ class MandateState:
         money: 0, whatever is reported. Source: docs/rules.md#progress.
         """
         if self.vault_address is None:
-            told = self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
-            return told if self.deposited_usdc_e6 else 0
+            realized = self.resolved_usdc_e6 - self.fees_usdc_e6 - self.paid_out_usdc_e6
+            return realized if self.deposited_usdc_e6 else 0
         came_back = self.received_usdc_e6 + self.out_cost_usdc_e6
         return came_back - self.spent_usdc_e6 - self.paid_out_usdc_e6
 

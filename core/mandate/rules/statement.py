@@ -13,7 +13,7 @@ Laws
   Monday) in UTC.
 - Reversed rows are left out of every week, also of the week in which they were reversed.
 - estimated = change of worth - net deposits - realized; net deposits = deposits - withdrawals.
-- Withdrawals are of the mandate's own cash; what was taken beyond it had been donated and is told
+- Withdrawals are of the mandate's own cash; what was taken beyond it had been donated and is listed
   apart.
 - Of a ledger that is short of facts no figure that they may move is given (short_statement.py).
 - On paper, what a stop gives back of void positions counts as received.

@@ -239,8 +239,8 @@ def reported_target(row: LedgerRow) -> dict[str, Any] | None:
     target, raw = target_of(row.payload), row.payload.get("target")
     if not isinstance(target, ReportedTarget):
         return None
-    said = raw if isinstance(raw, Mapping) else {}
-    market, selector = said.get("market"), said.get("selector")
+    fields = raw if isinstance(raw, Mapping) else {}
+    market, selector = fields.get("market"), fields.get("selector")
     return {
         "market": market if isinstance(market, str) else None,
         "address": target.address,

@@ -30,8 +30,8 @@ from core.mandate.rules.lifecycle import ACTIVE, Status
 from core.mandate.rules.refusals import reason_code
 from core.mandate.rules.rows import TRADES, LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.step_kinds import ALL_CLAUSES, StepKind, described, reported_target
-from core.mandate.rules.told import PROVABLE_CLASSES, codes_of, fee_class_of
 from core.mandate.rules.tx_facts import CODE_OF_WORD, ChainWord
+from core.mandate.rules.tx_reports import PROVABLE_CLASSES, codes_of, fee_class_of
 from core.mandate.rules.violations import CLAUSE_OF_CODE
 from core.money import usdc_text, usdc_text_or_none
 from core.times import instant_text
@@ -221,33 +221,33 @@ def _group(members: Sequence[_Shown], purpose: str | None) -> StepGroup:
 
 def _step(shown: _Shown, group: str, purpose: str | None) -> dict[str, Any]:
     row = shown.row
-    told = described(row, beside=shown.beside, action=shown.action, purpose=purpose)
+    description = described(row, beside=shown.beside, action=shown.action, purpose=purpose)
     codes = _codes(shown)
     breached = sorted({CLAUSE_OF_CODE[code] for code in codes if code in CLAUSE_OF_CODE})
     is_agents = row.reported_by is ReportedBy.AGENT
     return {
         "id": row.seq,
         "group": group,
-        "kind": told.kind.value,
-        "code": told.code,
-        "status": _status(shown, told.code, codes),
+        "kind": description.kind.value,
+        "code": description.code,
+        "status": _status(shown, description.code, codes),
         "at": instant_text(row.occurred_at),
         "reported_by": row.reported_by.value,
         "confirmed_on_chain": shown.is_on_chain,
-        "est": told.is_est
+        "est": description.is_est
         or (is_agents and row.amount_usdc_e6 is not None and not shown.is_on_chain),
         "amount_usdc": usdc_text_or_none(row.amount_usdc_e6),
         "tx_hash": row.tx_hash,
         "why": shown.why,
-        "note": told.note,
-        "resource": told.resource,
-        "target": told.target,
+        "note": description.note,
+        "resource": description.resource,
+        "target": description.target,
         "allowed_by": [n for n in _PERMITS if n not in breached]
-        if told.is_action and told.code != "refused" and not shown.is_contradicted
+        if description.is_action and description.code != "refused" and not shown.is_contradicted
         else [],
         "breached": breached,
-        "clauses": [] if shown.is_contradicted else _cited(row) or list(told.clauses),
-        "params": {**told.params, **({"codes": codes} if codes else {})},
+        "clauses": [] if shown.is_contradicted else _cited(row) or list(description.clauses),
+        "params": {**description.params, **({"codes": codes} if codes else {})},
     }
 
 

@@ -6,7 +6,7 @@ Laws
   signature must prove that the pinned word is a static `address`: any other word is a decoy that
   the caller fills in while the money goes elsewhere.
 - A signature proves its selector and nothing more: other texts with the same four bytes can be
-  found. Where the function behind a selector is known, no other text stands for it.
+  found. Where the function behind a selector is known, no other text is accepted.
 - At a listed adapter, what it publishes is enforced. An owner's word that differs is refused, not
   replaced.
 

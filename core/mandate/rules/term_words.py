@@ -1,4 +1,4 @@
-"""Every member of the signed terms: its label, its form, the clauses that it stands behind.
+"""Every member of the signed terms: its label, its form, the clauses that cite it.
 
 One table for two readers: the ten clauses (core/mandate/rules/clauses.py) take their signed fields
 and the words of choices from it, and so does the descriptor by which a wallet shows the same terms

@@ -2,7 +2,7 @@
 
 Names equal the EIP-712 struct `MandateTerms` (domain name `Mandate Wallet`, version `2`) in
 snake_case; amounts are USDC base units, times unix seconds, addresses checksum strings, hashes 0x
-lower-case hex. Hashing stands in core/mandate/chain/typed_data.py. Source:
+lower-case hex. Hashing is in core/mandate/chain/typed_data.py. Source:
 contracts/libraries/TermsLib.sol, docs/rules.md#terms.
 
 Laws

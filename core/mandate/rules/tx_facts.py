@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final, Self
 
 from core.mandate.rules.moved import chain_fact, spent_and_received
-from core.mandate.rules.rows import NewRow, RowKind, is_told_by_agent
+from core.mandate.rules.rows import NewRow, RowKind, is_agent_report
 
 
 class ChainWord(StrEnum):
@@ -68,7 +68,7 @@ class TxFacts:
         return facts
 
     def with_row(self, row: NewRow) -> Self:
-        if is_told_by_agent(row):
+        if is_agent_report(row):
             return self
         call = call_of(row)
         return type(self)(
@@ -85,7 +85,7 @@ NO_FACTS = TxFacts()
 
 
 def call_of(row: NewRow) -> CallSeen | None:
-    """The call that a row of the chain tells of; None for any other row."""
+    """The call that a row of the chain reports; None for any other row."""
     if executed := chain_fact(row, "executed"):
         return CallSeen(str(executed.get("target")).lower(), *spent_and_received(row))
     if unwound := chain_fact(row, "unwound"):

@@ -13,7 +13,7 @@ Laws
 - Worth is cash and positions, as in worth.py: the vault's last mark, at cost since; of the positions,
   those that adapters value and the others apart, the vault has the part that its cost has in the
   recorded cost, rounded down. At or below the floor the vault stops, in that second.
-- The record keeps no call data and no maxSpend: what was taken stands for what was asked, and pins
+- The record keeps no call data and no maxSpend: what was taken counts as what was asked, and pins
   of the recipient count as kept.
 - The first action begins the period.
 - Within what a smallest cap is made of nothing is refused, and every target is allowed.

@@ -65,7 +65,7 @@ class NewWarning:
 
 @dataclass(frozen=True, slots=True)
 class PastWarning:
-    """A warning of a simulated past; `cleared_at` None: it stands."""
+    """A warning of a simulated past; `cleared_at` None: it is current."""
 
     warning: NewWarning
     issued_at: datetime

@@ -1,5 +1,5 @@
 """What a gap between venues is worth, net of fees, transfer and age (docs/market.md#arbitrage), and
-what of its changes is told (docs/market.md#the-reel).
+which of its changes the reel has (docs/market.md#the-reel).
 
     net(Q) = bid_vwap_B(Q) (1 - fee_B) / (ask_vwap_A(Q) (1 + fee_A)) - 1 - withdrawal / Q
 
@@ -198,7 +198,7 @@ def snapshot(
     )
 
 
-def is_told(was_bps: float | None, was_actionable: bool, seen: ArbPair) -> bool:
+def is_in_reel(was_bps: float | None, was_actionable: bool, seen: ArbPair) -> bool:
     """Whether the reel has a row of it: it changed by at least 1 bps, or starts or stops being
     actionable. `was_bps`: what the pair's gap was; None: there was none.
     """

@@ -26,7 +26,7 @@ NATIVE: Final = "native"
 MOST_KEYS_OF_A_COIN: Final = 64
 MOST_LINKS_OF_AN_EXCHANGE: Final = 50_000  # 64 keys of a coin are 2,016
 MOST_KEYS_OF_A_GROUP: Final = 256  # that weak links are believed to make
-MOST_LINKS_TOLD: Final = 128  # of a ticker
+MOST_LINKS: Final = 128  # of a ticker
 ANCHORED_FROM: Final = 3  # exchanges, with the one that makes the weak link
 _EVM = re.compile("0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile("[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -312,7 +312,7 @@ def _verdicts(
     for link in links:
         for root in {merged.root(link.one), merged.root(link.other)}:
             links_of[root].append(link)
-    told = {root: found[:MOST_LINKS_TOLD] for root, found in links_of.items()}  # in their order
+    first_links = {root: found[:MOST_LINKS] for root, found in links_of.items()}  # in their order
     answers = {}
     for ticker, listed in sorted(coins.items()):
         keys = {key for coin in listed for key in keys_of.get(coin, ())}
@@ -324,9 +324,9 @@ def _verdicts(
             tuple(groups[root] for root in roots),
             tuple(
                 sorted(
-                    {link for root in roots for link in told.get(root, ())},
+                    {link for root in roots for link in first_links.get(root, ())},
                     key=lambda link: (link.one, link.other),
-                )[:MOST_LINKS_TOLD]
+                )[:MOST_LINKS]
             ),
         )
     return answers

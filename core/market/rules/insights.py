@@ -129,10 +129,10 @@ def is_candidate(usual: MakerUsual | None, look: MakerLook) -> bool:
     return _sign(usual, look) is not None
 
 
-def in_turn(said: Iterable[T], exchange_of: Callable[[T], str]) -> list[T]:
+def in_turn(candidates: Iterable[T], exchange_of: Callable[[T], str]) -> list[T]:
     """The first of each exchange, then the second of each: however much one says, all are heard."""
     placed, seen = list[tuple[int, T]](), Counter[str]()
-    for one in said:
+    for one in candidates:
         exchange = exchange_of(one)
         placed.append((seen[exchange], one))
         seen[exchange] += 1

@@ -181,7 +181,7 @@ def feed_status(
 ) -> FeedStatus:
     """Stale: nothing since `gap_from`. Degraded: less than 80 % of the samples, more than 5 %
     rejected, or a clock that is off by more than 5 seconds. `staleness` None: never measured;
-    `coverage` None: nothing was expected; `skew_ms` None: the venue tells no time.
+    `coverage` None: nothing was expected; `skew_ms` None: the venue gives no time.
     """
     if not received:
         return FeedStatus.NO_DATA

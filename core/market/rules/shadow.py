@@ -22,7 +22,7 @@ from typing import Final
 
 STAKE_USD: Final = 1_000.0
 STAKE_USD_E6: Final = 1_000_000_000
-MOST_GAIN_USD: Final = STAKE_USD  # of a trade; whoever tells a price of more tells no price
+MOST_GAIN_USD: Final = STAKE_USD  # of a trade; a price that gives more is no price
 ENTRY_WITHIN: Final = timedelta(minutes=5)
 EXIT_WITHIN: Final = timedelta(minutes=10)
 RECURS_WITHIN: Final = timedelta(hours=24)

@@ -135,7 +135,7 @@ def signs(facts: WarningFacts, is_open: Iterable[WarningType]) -> tuple[WarningC
 
 def evidence(of: WarningType, facts: WarningFacts) -> dict[str, str]:
     """What the rule looked at and is known, as text: by EVIDENCE. Of several foreign outcomes the
-    newest, which is what the flag stands for longest.
+    newest, whose flag is shown longest.
     """
     looked_at: object = facts
     if of is WarningType.CROSS_EXCHANGE:
@@ -323,7 +323,7 @@ RULES: Final = (
         _S.WARNING,
         True,
         "one ticker has two contracts on one chain",
-        "one again, or told apart",
+        "one again, or distinguished",
         _collision,
     ),
     WarningRule(

@@ -8,7 +8,7 @@ Laws
 - The unit is (exchange, asset): however many rows speak of it, it counts once.
 - Of outcomes of one kind of a unit the earliest is meant, and it alone.
 - A window is [now - days, now), where now is the moment as of which a day is published.
-- Recall stands beside the precision of the same days, and beside how many warnings were issued.
+- Recall is shown beside the precision of the same days, and beside how many warnings were issued.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ _ST_TAG, _CAUTION = KINDS.index(OutcomeKind.ST_TAG), KINDS.index(OutcomeKind.CAU
 
 @dataclass(frozen=True, slots=True)
 class CallColumns:
-    """Warnings of predictive types, in any order. unit: any number that stands for one (exchange,
+    """Warnings of predictive types, in any order. unit: any number that identifies one (exchange,
     asset). issued_us: microseconds since 1970, UTC. is_xflag: cross_exchange_flag.
     """
 
@@ -161,14 +161,14 @@ class _Table:
 def _table(
     calls: CallColumns, outcomes: OutcomeColumns, now_us: int, *, has_cutoff: bool
 ) -> _Table:
-    is_past, is_told = calls.issued_us < now_us, outcomes.at_us < now_us
+    is_past, is_known = calls.issued_us < now_us, outcomes.at_us < now_us
     names, number = np.unique(
-        np.concatenate((calls.unit[is_past], outcomes.unit[is_told])), return_inverse=True
+        np.concatenate((calls.unit[is_past], outcomes.unit[is_known])), return_inverse=True
     )
     count = int(is_past.sum())
     call_unit, outcome_unit = number[:count].astype(np.int64), number[count:].astype(np.int64)
     issued, is_xflag = calls.issued_us[is_past], calls.is_xflag[is_past]
-    kind, at = outcomes.kind[is_told].astype(np.int64), outcomes.at_us[is_told]
+    kind, at = outcomes.kind[is_known].astype(np.int64), outcomes.at_us[is_known]
     cutoff = np.full(len(names), NEVER_US)
     if has_cutoff:
         ends = (kind == _ST_TAG) | (kind == _CAUTION)
@@ -179,7 +179,7 @@ def _table(
     for first, of_kind in ((first_other, ~is_xflag), (first_xflag, is_xflag)):
         chosen = counts & of_kind
         np.minimum.at(first, call_unit[chosen], issued[chosen])
-    kept = outcomes.is_genuine[is_told] & (kind != _CAUTION)
+    kept = outcomes.is_genuine[is_known] & (kind != _CAUTION)
     unit, kind, at = _earliest(outcome_unit[kept], kind[kept], at[kept])
     return _Table(
         units=len(names),

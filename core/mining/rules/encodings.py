@@ -1,4 +1,4 @@
-"""Text encodings of addresses: the parts of them that tell a typing error from an address.
+"""Text encodings of addresses: the parts of them that distinguish a typing error from an address.
 
 Every function answers None for what is not encoded so, and never raises: what it is given was
 written by anybody.

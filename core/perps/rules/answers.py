@@ -13,7 +13,7 @@ from core.money import MAX_ABS_USDC_E6, UsdcE6
 from core.perps.rules.leg import AccountReading, Degraded
 
 DECIMALS = 18
-# Accounts whose perpetual balance stands by itself; in other modes spot balances count too, and
+# Accounts whose perpetual balance counts by itself; in other modes spot balances count too, and
 # accountValue alone would be wrong.
 READ_MODES = frozenset({"disabled", "default"})
 LONGEST = 100

@@ -53,7 +53,7 @@ UNBOUND = ClosingState(status=ClosingStatus.LEFT_OPEN, why=LeftOpen.UNBOUND)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """As it stands. `found` None: not tried yet."""
+    """`found` None: not tried yet."""
 
     status: ClosingStatus
     found: ClosingState | None

@@ -7,7 +7,7 @@ at the largest amount that they could fill.
     rejected --asked by cloid--> accepted, where its signer sent it again
 
 Laws
-- The row stands, committed, before there is anything to sign; what is signed covers its nonce, which
+- The row is committed before there is anything to sign; what is signed covers its nonce, which
   the venue takes once. So it fills once at most, however often and by whomever it is sent.
 - An order counts against the day's cap from the time it is prepared. What the venue rejected may be
   sent again by its signer: it is settled, and counts no more, once the venue was asked for it SKEW_S
@@ -276,23 +276,23 @@ def require_reducing(order: VenueOrder, positions: Iterable[VenuePosition]) -> N
         raise NotReducingError(order, held)
 
 
-def state_of(said: OrderAnswer) -> OrderState:
-    """`said.outcome` is not SENDING."""
+def state_of(answer: OrderAnswer) -> OrderState:
+    """`answer.outcome` is not SENDING."""
     return {
         OrderOutcome.ACCEPTED: OrderState.ACCEPTED,
         OrderOutcome.REJECTED: OrderState.REJECTED,
         OrderOutcome.UNKNOWN: OrderState.UNKNOWN,
-    }[said.outcome]
+    }[answer.outcome]
 
 
 def found_state(
-    said: OrderAnswer | None, state: OrderState, expires_at: datetime, now: datetime
+    answer: OrderAnswer | None, state: OrderState, expires_at: datetime, now: datetime
 ) -> OrderState | None:
     """What the venue's answer by cloid means for an order in `state`. None: it does not know the order,
     which may still arrive.
     """
-    if said is not None:
-        return state_of(said)
+    if answer is not None:
+        return state_of(answer)
     if not has_never_arrived(expires_at, now):
         return None
     return state if state is OrderState.REJECTED else OrderState.NEVER_ARRIVED

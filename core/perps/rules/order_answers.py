@@ -68,22 +68,22 @@ def answer_of_send(answer: Any) -> OrderAnswer:
     statuses = _list(object_of(response.get("data"), "data").get("statuses"), "statuses")
     if len(statuses) != 1:
         raise VenueAnswerError("statuses is not of one order")
-    said = object_of(statuses[0], "a status")
-    if "filled" in said:
-        filled = object_of(said["filled"], "filled")
+    status = object_of(statuses[0], "a status")
+    if "filled" in status:
+        filled = object_of(status["filled"], "filled")
         return OrderAnswer(
             outcome=OrderOutcome.ACCEPTED,
             avg_px_e8=_above_0(_e8(filled.get("avgPx"), "avgPx", is_exact=False), "avgPx"),
             total_sz_e8=_above_0(_e8(filled.get("totalSz"), "totalSz"), "totalSz"),
             oid=_oid(filled.get("oid")),
         )
-    if "resting" in said:
-        resting = object_of(said["resting"], "resting")
+    if "resting" in status:
+        resting = object_of(status["resting"], "resting")
         return OrderAnswer(
             outcome=OrderOutcome.ACCEPTED, total_sz_e8=0, oid=_oid(resting.get("oid"))
         )
-    if "error" in said:
-        return _rejected(said["error"])
+    if "error" in status:
+        return _rejected(status["error"])
     raise VenueAnswerError("a status is none that is documented")
 
 
@@ -108,8 +108,8 @@ def answer_by_cloid(answer: Any) -> OrderAnswer | None:
 
 def _rejected(words: Any, oid: int | None = None) -> OrderAnswer:
     """What the venue says of it is shown, so that it is printable and short; no text: nothing."""
-    said = ascii(words)[1:-1][:MOST_WORDS] if isinstance(words, str) else ""
-    return OrderAnswer(outcome=OrderOutcome.REJECTED, oid=oid, venue_words=said or None)
+    text = ascii(words)[1:-1][:MOST_WORDS] if isinstance(words, str) else ""
+    return OrderAnswer(outcome=OrderOutcome.REJECTED, oid=oid, venue_words=text or None)
 
 
 def _e8(value: Any, name: str, *, is_exact: bool = True) -> int:

@@ -6,7 +6,7 @@ amounts between them, for one chain and asset; a balance is the sum of its entri
 negative (docs/transfers.md#the-four-states).
 
 Laws
-- A fact (base_key) stands once an account; after its reversal it may come back as the next
+- A fact (base_key) is written once per account; after its reversal it may come back as the next
   incarnation.
 - A reversal is an entry with the deltas negated and `reverses_id`.
 - Balances follow in the same call. Nothing here commits.
@@ -62,7 +62,7 @@ DEPOSIT = "deposit"  # kind of an entry that the chain showed and nobody reporte
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """The entry that stands for the fact; `is_new` when this call wrote it."""
+    """The entry that holds the fact; `is_new` when this call wrote it."""
 
     id: int
     seq: int
@@ -119,7 +119,7 @@ class _Tip:
 
 
 def post(session: WriteSession, account_id: int, transfer: NewTransfer, now: datetime) -> Posted:
-    """Post a fact unless it stands.
+    """Post a fact unless it is written already.
 
     Errors: InvalidParameterError for a payload that is not JSON.
     """
@@ -208,7 +208,7 @@ def reverse_facts(
     now: datetime,
 ) -> int:
     """Reverse every standing entry of these facts, (tx hash, base key), in whosever ledger it
-    stands; the number reversed.
+    is; the number reversed.
     """
     if not facts:
         return 0

@@ -4,7 +4,7 @@ of their fields (venues.py).
 Laws
 - A flag that a row does not have is None. ccxt reads the same row as open (gate) or closed (mexc,
   bybit), so networks and tags are never taken from ccxt's unified values.
-- A currency without a chain stands on `unknown:<exchange>`, which joins nothing.
+- A currency without a chain is on `unknown:<exchange>`, which joins nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -95,7 +95,7 @@ class NetworkCall(RawCall):
 
     `chains`: the list of a currency's networks, of which `or_itself` says that a row without one is
     a network itself; None: each row is. `chain`, `fee`: the first of these fields that is there;
-    `after_coin`: the coin's name stands before that of the chain. `deposit` and `withdraw`: fields
+    `after_coin`: the coin's name comes before that of the chain. `deposit` and `withdraw`: fields
     that say whether they are open, or closed with `says_closed`; `words`: where they have words.
     `state`: one field for both, with its words.
     """
@@ -114,7 +114,7 @@ class NetworkCall(RawCall):
     fee: tuple[str, ...] = ()
 
     @property
-    def tells_transfers(self) -> bool:
+    def has_transfers(self) -> bool:
         return self.deposit is not None or self.state is not None
 
     def read(self, row: Row) -> Iterator[NetworkRow]:
@@ -237,13 +237,13 @@ class VenueQuirks:
     books_a_call: int = 1
 
     def capabilities(self, *, has_keys: bool) -> Capabilities:
-        told = self.networks
-        if told is not None and told.needs_key and not has_keys:
-            told = None
+        networks = self.networks
+        if networks is not None and networks.needs_key and not has_keys:
+            networks = None
         return Capabilities(
-            currencies=told is not None and told.tells_transfers,
-            networks=told is not None and bool(told.chain),
-            contracts=told is not None and told.contract is not None,
+            currencies=networks is not None and networks.has_transfers,
+            networks=networks is not None and bool(networks.chain),
+            contracts=networks is not None and networks.contract is not None,
             notices=bool(self.notices),
             st_tag=self.tells_st_tag,
             caution=self.tells_caution,

@@ -1,10 +1,10 @@
 """What a notice declares, by its title. What no word settles is OTHER; where words contradict each
 other it is UNSURE, which is counted and shown, and declares nothing.
 
-    title -> without names, tickers and what stands in brackets -> its acts -> one kind
+    title -> without names, tickers and what is in brackets -> its acts -> one kind
 
 Laws
-- A word inside a coin's name decides nothing: what stands before a ticker in brackets is a name.
+- A word inside a coin's name decides nothing: what is before a ticker in brackets is a name.
 - The end of a designation (lifted, removed, extended, 해제) is no new designation.
 - A ticker in brackets is a coin wherever the venue lists it, of one letter or like a word; outside
   brackets a word that could be English is none.
@@ -328,9 +328,9 @@ def _unless_listed(text: str, listed: re.Match[str], kind: NoticeKind) -> Notice
 
 def _acts(text: str) -> str:
     """What is left of a title without asides and tickers."""
-    told = re.sub(r"\s+", " ", BY_THE_WAY.sub("", _ASIDE.sub(" ", text)))
-    is_shouted = not any(letter.islower() or ord(letter) > 0x2E7F for letter in told)
-    return told if is_shouted else _CAPITALS.sub(" ", told)
+    rest = re.sub(r"\s+", " ", BY_THE_WAY.sub("", _ASIDE.sub(" ", text)))
+    is_shouted = not any(letter.islower() or ord(letter) > 0x2E7F for letter in rest)
+    return rest if is_shouted else _CAPITALS.sub(" ", rest)
 
 
 def _kind(text: str, plain: str) -> NoticeKind:
@@ -451,7 +451,7 @@ def _bracketed(plain: str) -> list[str]:
 
 def _plain(title: str) -> str:
     """With half-width letters and round brackets, and simplified signs; a category in square
-    brackets stands without them.
+    brackets is left without them.
     """
     text = unicodedata.normalize("NFKC", title[:MAX_TITLE]).translate(_SIMPLER)
     text = re.sub('["“”«»「」]', "", text)

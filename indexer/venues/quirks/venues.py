@@ -70,7 +70,7 @@ def _gate_flags(row: Row) -> MarketFlags:
 
 
 def _gate_notice(row: Row) -> NoticeRow | None:
-    """A pair's row tells when it ends; not when that was announced."""
+    """A pair's row says when it ends; not when that was announced."""
     ends = time_of_s(row.get("delisting_time"))
     if ends is None:
         return None

@@ -24,7 +24,7 @@ class SimExchange:
     taker_fee_bps: float = 10.0
 
 
-def _tells(
+def _capabilities(
     *,
     currencies: bool = True,
     networks: bool = True,
@@ -50,19 +50,19 @@ def _tells(
 
 _KOREAN: Final = {"contracts": False, "caution": True}
 _EXCHANGES = (
-    SimExchange("binance", "USDT", 1.0, "{base}{quote}", _tells()),
-    SimExchange("bybit", "USDT", 0.6, "{base}{quote}", _tells(st_tag=True)),
-    SimExchange("okx", "USDT", 0.6, "{base}-{quote}", _tells()),
-    SimExchange("coinbase", "USD", 0.5, "{base}-{quote}", _tells(currencies=False), 60.0),
-    SimExchange("kraken", "USD", 0.35, "{base}/{quote}", _tells(networks=False, contracts=False), 40.0),
-    SimExchange("kucoin", "USDT", 0.25, "{base}-{quote}", _tells(st_tag=True)),
-    SimExchange("gate", "USDT", 0.25, "{base}_{quote}", _tells(st_tag=True), 20.0),
-    SimExchange("bitget", "USDT", 0.3, "{base}{quote}", _tells()),
-    SimExchange("mexc", "USDT", 0.2, "{base}{quote}", _tells(st_tag=True), 5.0),
-    SimExchange("upbit", "KRW", 0.45, "{quote}-{base}", _tells(**_KOREAN, levels=30), 5.0),
-    SimExchange("bithumb", "KRW", 0.2, "{quote}-{base}", _tells(**_KOREAN, levels=30), 25.0),
-    SimExchange("coinone", "KRW", 0.06, "{base}/{quote}", _tells(**_KOREAN, networks=False, levels=16), 20.0),
-    SimExchange("korbit", "KRW", 0.04, "{base}_{quote}", _tells(**_KOREAN, currencies=False, networks=False, levels=30), 15.0),
+    SimExchange("binance", "USDT", 1.0, "{base}{quote}", _capabilities()),
+    SimExchange("bybit", "USDT", 0.6, "{base}{quote}", _capabilities(st_tag=True)),
+    SimExchange("okx", "USDT", 0.6, "{base}-{quote}", _capabilities()),
+    SimExchange("coinbase", "USD", 0.5, "{base}-{quote}", _capabilities(currencies=False), 60.0),
+    SimExchange("kraken", "USD", 0.35, "{base}/{quote}", _capabilities(networks=False, contracts=False), 40.0),
+    SimExchange("kucoin", "USDT", 0.25, "{base}-{quote}", _capabilities(st_tag=True)),
+    SimExchange("gate", "USDT", 0.25, "{base}_{quote}", _capabilities(st_tag=True), 20.0),
+    SimExchange("bitget", "USDT", 0.3, "{base}{quote}", _capabilities()),
+    SimExchange("mexc", "USDT", 0.2, "{base}{quote}", _capabilities(st_tag=True), 5.0),
+    SimExchange("upbit", "KRW", 0.45, "{quote}-{base}", _capabilities(**_KOREAN, levels=30), 5.0),
+    SimExchange("bithumb", "KRW", 0.2, "{quote}-{base}", _capabilities(**_KOREAN, levels=30), 25.0),
+    SimExchange("coinone", "KRW", 0.06, "{base}/{quote}", _capabilities(**_KOREAN, networks=False, levels=16), 20.0),
+    SimExchange("korbit", "KRW", 0.04, "{base}_{quote}", _capabilities(**_KOREAN, currencies=False, networks=False, levels=30), 15.0),
 )  # fmt: skip
 EXCHANGES: Final = {one.id: one for one in _EXCHANGES}
 

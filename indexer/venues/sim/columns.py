@@ -132,7 +132,7 @@ class _Traits:
     volume: Floats
     drift: Floats
     levels: NDArray[np.int64]
-    tells: Bools
+    is_known: Bools
     exchange_keys: Keys
     is_invented: Bools
 
@@ -148,7 +148,7 @@ def _traits(world: SimWorld) -> _Traits:
     liquidity = np.array([[one.liquidity] for one in exchanges])
     depth = 12e6 * np.array(ranks, dtype=np.float64).reshape(-1, 1) ** -1.5 * liquidity**0.8 * taste
     quotes = [places.index(one.exchange) if one.quote == "KRW" else len(places) for one in listings]
-    told = [one.capabilities for one in exchanges]
+    known = [one.capabilities for one in exchanges]
     return _Traits(
         keys=keys,
         coin_rows=np.array([one.coin_row for one in listings], dtype=np.int64),
@@ -157,8 +157,8 @@ def _traits(world: SimWorld) -> _Traits:
         spread=np.clip(9.0 * (1e5 / depth) ** 0.65, 0.2, 400.0),
         volume=depth * 45.0,
         drift=np.clip(4e-4 * (1e5 / depth) ** 0.25, 1e-4, 2e-3),
-        levels=np.array([[min(LEVELS, one.max_book_levels)] for one in told]),
-        tells=np.array([[one.currencies] for one in told]),
+        levels=np.array([[min(LEVELS, one.max_book_levels)] for one in known]),
+        is_known=np.array([[one.currencies] for one in known]),
         exchange_keys=keys_of((world.seed, one.exchange, one.coin.ticker) for one in listings),
         is_invented=np.array(invented),
     )
@@ -229,12 +229,12 @@ class _Turned:
         start_s = luck * 300 * (DAY_S - 7_200)
         of_day = (self.at_s % DAY_S).reshape(1, -1)
         is_short = (luck < 1 / 300) & (start_s <= of_day) & (of_day < start_s + 5_400)
-        tells = traits.tells[self.rows]
+        is_known = traits.is_known[self.rows]
         return (
-            _flag(~(self.holds[SimKnob.DEPOSITS_CLOSED] | is_short), tells),
-            _flag(~(self.holds[SimKnob.WITHDRAWALS_CLOSED] | is_short), tells),
+            _flag(~(self.holds[SimKnob.DEPOSITS_CLOSED] | is_short), is_known),
+            _flag(~(self.holds[SimKnob.WITHDRAWALS_CLOSED] | is_short), is_known),
         )
 
 
-def _flag(is_open: Bools, tells: Bools) -> NDArray[np.int8]:
-    return np.where(tells, is_open, -1).astype(np.int8)
+def _flag(is_open: Bools, is_known: Bools) -> NDArray[np.int8]:
+    return np.where(is_known, is_open, -1).astype(np.int8)

@@ -9,7 +9,7 @@ each kind of event.
 | a decline, notice, suspension, delisting; a healthy peer flagged by it and tagged six days later | VELTQ: gate; mexc |
 | Korean exchanges that declare at the same moment | MORUQ |
 | outcomes after a decline | QORNQ, DUSTQ (price), DRYSQ (volume), SUPLQ (supply), TAVIQ (halt) |
-| outcomes that nothing told of | LUMAQ, TAGSQ, SUSPQ |
+| outcomes without a sign before | LUMAQ, TAGSQ, SUSPQ |
 | a decline that came to nothing | ELVAQ |
 | what is no outcome: equity, stablecoin, margin, maintenance, a removed quote, an old tag | ACMEQ, USDQ, OP, ARB, OLDTQ |
 | one ticker of two coins | XOLTQ |

@@ -61,7 +61,7 @@ class SimVenue:
 
     async def markets(self) -> Parsed[ListedMarket]:
         found, absent = self._now_columns(), self._absent()
-        tells = self.capabilities
+        known = self.capabilities
         return Parsed(
             tuple(
                 ListedMarket(
@@ -72,8 +72,8 @@ class SimVenue:
                     quote=one.quote,
                     status=MarketStatus.TRADING,
                     asset_class=one.coin.asset_class,
-                    has_st_tag=bool(found.has_st_tag[place, 0]) if tells.st_tag else None,
-                    has_caution=bool(found.has_caution[place, 0]) if tells.caution else None,
+                    has_st_tag=bool(found.has_st_tag[place, 0]) if known.st_tag else None,
+                    has_caution=bool(found.has_caution[place, 0]) if known.caution else None,
                     listed_at=None,
                     min_size_quote=1.0,
                 )
@@ -83,8 +83,8 @@ class SimVenue:
         )
 
     async def networks(self) -> Parsed[NetworkStatus] | None:
-        tells = self.capabilities
-        if not tells.currencies and not tells.contracts:
+        known = self.capabilities
+        if not known.currencies and not known.contracts:
             return None
         found, absent, seen = self._now_columns(), self._absent(), set[str]()
         values: list[NetworkStatus] = []
@@ -94,11 +94,11 @@ class SimVenue:
                 continue
             seen.add(one.coin.ticker)
             can_deposit, can_withdraw = (
-                False if is_absent and tells.currencies else _told(flags[place, 0])
+                False if is_absent and known.currencies else _is_open(flags[place, 0])
                 for flags in (found.can_deposit, found.can_withdraw)
             )
-            for chain in one.coin.chains if tells.networks else (f"unknown:{self.exchange}",):
-                has_contract = tells.contracts and tells.networks and not one.coin.is_native
+            for chain in one.coin.chains if known.networks else (f"unknown:{self.exchange}",):
+                has_contract = known.contracts and known.networks and not one.coin.is_native
                 values.append(
                     NetworkStatus(
                         exchange=self.exchange,
@@ -107,7 +107,7 @@ class SimVenue:
                         can_deposit=can_deposit,
                         can_withdraw=can_withdraw,
                         contract=self._world.contract_of(one.coin, chain) if has_contract else None,
-                        is_native=one.coin.is_native and tells.networks,
+                        is_native=one.coin.is_native and known.networks,
                         withdraw_fee=round(1.5 / one.coin.price_usd, 8),
                     )
                 )
@@ -236,5 +236,5 @@ class SimVenue:
         ]
 
 
-def _told(flag: np.int8) -> bool | None:
+def _is_open(flag: np.int8) -> bool | None:
     return None if flag < 0 else bool(flag)

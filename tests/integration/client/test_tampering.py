@@ -195,7 +195,7 @@ def test_a_reverted_call_after_those_that_the_record_tells_of__is_never_sound(
     assert report.unchecked == [
         LOST,
         (
-            f"reverted calls: the record tells of them up to block {hidden['block_number'] - 1}, "
+            f"reverted calls: the record reports them up to block {hidden['block_number'] - 1}, "
             "and 1 came after; export it again"
         ),
     ]

@@ -229,7 +229,7 @@ def test_the_leader_is_gone__and_its_spare_cannot_take_the_lead(
         metrics=spare.metrics,
         watchdog=Watchdog(60, lambda code: None),
     )
-    running(running_spare, lambda: running_spare._told_waiting)
+    running(running_spare, lambda: running_spare._is_waiting_logged)
     watch.scrape(spare.metrics.registry, at=watched.now() + 10, instance="spare")
     assert not watched.fires("NobodyLeadsTheIndexer", 20)
     assert watched.fires("NobodyLeadsTheIndexer", 30)

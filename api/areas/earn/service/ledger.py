@@ -53,7 +53,7 @@ def _loop(call: ReadCall, rows: Sequence[EarnFeedRow]) -> FirstLoop:
         example=False,
         agent_id=agent_id,
         agent_name=names[agent_id].name,
-        steps=[_step(row) for row in sorted(rows, key=_told)],
+        steps=[_step(row) for row in sorted(rows, key=_order)],
         links=[
             LoopLink(shows="its rows of the public ledger", path=f"/earn/feed?agent_id={agent_id}"),
             LoopLink(shows="the agent's record", path=f"/mandate-wallet/agents/{agent_id}/record"),
@@ -62,7 +62,7 @@ def _loop(call: ReadCall, rows: Sequence[EarnFeedRow]) -> FirstLoop:
     )
 
 
-def _told(row: EarnFeedRow) -> tuple[datetime, int]:
+def _order(row: EarnFeedRow) -> tuple[datetime, int]:
     """Of what happened at one instant the approval comes before what it paid."""
     kind = FeedKind(row.kind)
     return row.at, list(SAYS).index(kind) if kind in SAYS else len(SAYS)

@@ -279,7 +279,7 @@ class MirrorShown(AnswerBody):
     max_order_usd: str
     max_leverage: str
     rules_hash: str
-    is_current: bool = Field(description="it stands, and the vault's rules are still these")
+    is_current: bool = Field(description="it has not ended, and the vault's rules are still these")
     given_at: InstantText
     revoked_at: InstantText | None
 

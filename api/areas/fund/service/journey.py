@@ -1,4 +1,4 @@
-"""Where a caller stands on the way to a vault of its own."""
+"""Where a caller is on the way to a vault of its own."""
 
 from collections.abc import Mapping
 from typing import Final

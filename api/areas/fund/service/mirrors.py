@@ -109,7 +109,7 @@ def report(call: WriteCall, caller: AgentCaller, command: ReportFill) -> Answer[
 
 
 def consent_of(call: Call, caller: AgentCaller, signal: FundSignal, address: str) -> FundMirror:
-    """The consent that stands, for this very account. Errors: InvalidParameterError; Refusal
+    """The current consent, for this very account. Errors: InvalidParameterError; Refusal
     consent_missing.
     """
     mirror = fund.standing_mirror(call.db, caller.account_id, signal.vault_id)
@@ -140,15 +140,14 @@ def rules_changed(vault_id: int, current: bytes) -> Refusal:
 def consent_missing(vault_id: int) -> Refusal:
     return Refusal(
         "consent_missing",
-        f"You have no consent to vault {vault_id} that stands; read its rules, and consent to "
-        "them.",
+        f"You have no current consent to vault {vault_id}; read its rules, and consent to them.",
         missing="mirror",
         next_calls=(NextCall("fund.vault", {"id": str(vault_id)}),),
     )
 
 
 def _require_seen(call: Call, caller: AgentCaller, signal: FundSignal) -> None:
-    """Nobody mirrors what it has not paid for; and its bounds would tell the price. Errors: Refusal
+    """Only paid signals can be mirrored; otherwise the bounds would leak the price. Errors: Refusal
     signal_locked.
     """
     if is_live(signal.at, call.now) and not fund.is_paid(call.db, caller.account_id, signal.seq):

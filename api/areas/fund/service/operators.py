@@ -33,21 +33,21 @@ from core.times import instant_text
 def freeze(call: WriteCall, caller: OperatorCaller, command: FreezeRules) -> Answer[RulesFrozen]:
     """Errors: InvalidParameterError, InvalidNumberError; Refusal not_found."""
     vault = _held(call, command.id)
-    said, kind = command.rules, FundKind(vault.kind)
+    asked, kind = command.rules, FundKind(vault.kind)
     universe = tuple(
-        UniverseMarket(one.market, one.session, one.min_order_usd) for one in said.universe
+        UniverseMarket(one.market, one.session, one.min_order_usd) for one in asked.universe
     )
     with fields_in("rules"):
-        require_rules(kind, universe, said.max_leverage)
+        require_rules(kind, universe, asked.max_leverage)
         for place, one in enumerate(universe):
             require_calendar(frozenset(kept()), one.session, f"universe.{place}.session")
     rules = FrozenRules(
         vault_id=vault.id,
         version=vault.rules_version + 1,
         kind=kind,
-        mandate=said.mandate,
+        mandate=asked.mandate,
         universe=universe,
-        most_leverage_e2=said.max_leverage,
+        most_leverage_e2=asked.max_leverage,
     )
     digest = fund.freeze(call.db, rules, caller.account_id, call.now)
     return Answer(

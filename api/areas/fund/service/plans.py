@@ -36,7 +36,7 @@ from core.fund.rules.plan import (
     free_plan,
     gate,
     paid_plan,
-    told_market,
+    shown_market,
 )
 from core.fund.rules.signals import decimal_text, is_live
 from core.fund.snapshots import known
@@ -236,7 +236,7 @@ def _cannot_pay(
 def _shown(
     call: WriteCall, place: SignalPlace, facts: SignalFacts, made: SignalPlan, charged: int
 ) -> PlanShown:
-    order, account, told = made.order, facts.account, told_market(facts, made)
+    order, account, market = made.order, facts.account, shown_market(facts, made)
     impact = None if order is None else order.impact_bps_e2
     reason = made.reason if order is None else order.opening_refused
     block = {} if reason is None else {"service": _block(call, place, made, reason)}
@@ -246,9 +246,9 @@ def _shown(
         disposition=made.disposition,
         reason=reason,
         retry_at=instant_text_or_none(made.retry_at),
-        grade=told.grade,
-        provisional=told.is_provisional,
-        session=shown_session(told.session),
+        grade=market.grade,
+        provisional=market.is_provisional,
+        session=shown_session(market.session),
         capped_notional_usd=None if order is None else usdc_text(order.notional_usdc_e6),
         impact_bps=None if impact is None else bps_text(impact),
         charged=charged > 0,

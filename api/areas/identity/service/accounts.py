@@ -159,7 +159,7 @@ def link(call: WriteCall, caller: BearerCaller, command: LinkWallet) -> Answer[W
     (docs/rules.md#one-wallet-per-account).
 
     A starter wallet pays the wallet of an agent without an owner at once. That of an owned agent
-    waits, and the owner is told.
+    waits, and the owner is notified.
     Errors: Refusal signature_invalid, auth_invalid, account_has_wallet, wallet_taken.
     """
     verify_wallet(

@@ -3,7 +3,7 @@
     before   key A   code A   bearer A   a wallet that waits   scopes, limits, credits, linked wallet, the day's count
     after    key B   code B   bearer B   none                  the same
 
-The owner of the agent is told, and can undo it (api/areas/agents/service/eviction.py).
+The owner of the agent is notified, and can undo it (api/areas/agents/service/eviction.py).
 Wrong codes are counted by network address over a sliding hour. Which part was wrong is not said.
 """
 

@@ -1,4 +1,4 @@
-"""What an owner reads of a week, and is told."""
+"""Weekly statements and alerts of an owner."""
 
 from api.areas.mandates.service import alerts, statements
 from api.kernel.auth import BY_OWNER

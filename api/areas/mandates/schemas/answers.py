@@ -1,4 +1,4 @@
-"""Answers of the mandate wallet, one model for each form of body; what they are made of stands
+"""Answers of the mandate wallet, one model for each form of body; what they are made of is
 beside this file.
 
 A handler can set no field that is not declared. Callers may meet new fields with every version.

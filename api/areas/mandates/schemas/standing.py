@@ -1,4 +1,4 @@
-"""Where a mandate stands: limits, fees, progress and lock."""
+"""The state of a mandate: limits, fees, progress and lock."""
 
 from typing import Annotated, Literal, NotRequired
 

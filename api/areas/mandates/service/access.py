@@ -54,7 +54,7 @@ def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> M
 
 
 def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
-    """As `party_of`, with head and agent loaded; what stands on the open board every agent may read
+    """As `party_of`, with head and agent loaded; what is on the open board every agent may read
     before it accepts.
     """
     mandate = mandates.read_mandate(call.db, public_id)

@@ -319,14 +319,14 @@ def call_data(command: ExecuteCall) -> str:
 def _misfit(signature: str, arguments: Sequence[Any]) -> str:
     """Which argument does not fit, without its value: it may be a secret in the wrong place."""
     kinds = argument_types(signature, "function")
-    said = f"arguments do not fit ({', '.join(kinds)})"
+    fault = f"arguments do not fit ({', '.join(kinds)})"
     for number, (kind, value) in enumerate(zip(kinds, arguments, strict=True), start=1):
         try:
             call_by_signature(f"f({kind})", [value])
         except AbiEncodeError as error:
             rule = "" if error.rule is None else f". {error.rule[0].upper()}{error.rule[1:]}"
-            return f"{said}: argument {number} is not a value of {kind}{rule}"
-    return said
+            return f"{fault}: argument {number} is not a value of {kind}{rule}"
+    return fault
 
 
 def _arguments(signature: str, args: Sequence[Any]) -> list[Any]:
@@ -413,7 +413,7 @@ def stop(
 
 
 def _row_of_end(call: Call, mandate: Mandate, by: StoppedBy) -> NewRow | None:
-    """What a stop writes; None: an owner's stop of a vault is the chain's to tell."""
+    """What a stop writes; None: an owner's stop of a vault is reported by the chain."""
     if is_paper(mandate):
         return stop_row(by=ReportedBy(by.value), reason=by.value, now=call.now)
     if by is StoppedBy.AGENT:

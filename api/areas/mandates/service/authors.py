@@ -116,14 +116,14 @@ def require_next(call: WriteCall, mandate: Mandate, row: NewRow) -> NewRow:
                 extra=_expected("author", place),
             )
         return row
-    for name, said, expected in (
+    for name, stated, expected in (
         ("sequence", author.sequence, place.sequence),
         ("prev", author.prev, place.prev),
     ):
-        if said != expected:
+        if stated != expected:
             raise Refusal(
                 "author_out_of_order",
-                f"author.{name}: {said} was signed, the next row of the {row.reported_by.value} has "
+                f"author.{name}: {stated} was signed, the next row of the {row.reported_by.value} has "
                 f"{expected}; sign it again.",
                 extra=_expected(f"author.{name}", place),
             )

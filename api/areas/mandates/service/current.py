@@ -37,7 +37,7 @@ class Current:
 
     @property
     def data_issue(self) -> dict[str, Any]:
-        """What stands in every answer that was made of this."""
+        """What every answer that was made of this carries."""
         return data_issue(self.state, self.short)
 
     def require_known(self) -> "Current":

@@ -83,7 +83,7 @@ class _Frozen:
 def create(call: WriteCall, caller: OwnerCaller, command: CreateDraft) -> Answer[Drafted]:
     if command.agent_id is not None and command.open_board:
         raise InvalidParameterError(
-            "open_board", "a draft names its agent or stands on the open board; send one of the two"
+            "open_board", "a draft names its agent or is on the open board; send one of the two"
         )
     agent = None if command.agent_id is None else designated(call, caller, command.agent_id)
     mandate = Mandate(
@@ -227,8 +227,8 @@ def designated(call: Call, caller: OwnerCaller, agent_id: str) -> Account:
 
 
 def require_accepting(call: Call, agent_id: int) -> None:
-    """Errors: Refusal agent_not_accepting. Its next call writes the policy as it stands, but for
-    its yes: a policy is replaced whole.
+    """Errors: Refusal agent_not_accepting. Its next call writes the policy unchanged except
+    that it accepts: a policy is replaced whole.
     """
     if policies.accepts_mandates(call.db, agent_id):
         return

@@ -1,4 +1,4 @@
-"""The id of an event of an owner's stream: where the stream stands in the ledgers of all of the
+"""The id of an event of an owner's stream: where the stream is in the ledgers of all of the
 owner's mandates.
 
     settled = 90, sent = {mandate 12: seq 7, mandate 30: seq 2}
@@ -31,7 +31,7 @@ RULE: Final = "send the id of the last event of this stream as it came, or leave
 @dataclass(frozen=True, slots=True)
 class EventCursor:
     """`sent`: by mandate the seq of the last row that was sent. `ends_since`: from when on ends of
-    mandates may not have been told, in whole seconds.
+    mandates may not have been sent, in whole seconds.
     """
 
     settled: int

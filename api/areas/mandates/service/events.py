@@ -1,4 +1,4 @@
-"""Following mandates: where a stream stands, and what is new after that (docs/api-guide.md#events).
+"""Following mandates: where a stream is, and what is new after that (docs/api-guide.md#events).
 
     step     a new row of a ledger, once each
     status   a mandate's status, where no row says so
@@ -81,7 +81,7 @@ def _resumed(call: ReadCall, place: "OwnerPlace", text: str) -> "OwnerPlace":
 @dataclass(frozen=True, slots=True)
 class MandatePlace:
     """`seq`: of the last row that was sent; None: the stream has not begun. `status`: the last that
-    was told.
+    was sent.
     """
 
     mandate_id: int
@@ -99,7 +99,7 @@ class MandatePlace:
         return "" if self.seq is None else str(self.seq)
 
     def read_on(
-        self, session: ReadSession, now: datetime, told: frozenset[str] | None
+        self, session: ReadSession, now: datetime, heard: frozenset[str] | None
     ) -> NewEvents:
         mandate = mandates.find_mandate(session, self.public_id)
         if mandate is None or not may_read(self.caller, mandate):
@@ -119,10 +119,10 @@ class MandatePlace:
         return NewEvents(events, place, is_more=seq != last)
 
     def _said(self, session: ReadSession) -> dict[str, Any]:
-        """Of a short record the status may be wrong, and that is said beside it."""
+        """Of a short record the status may be wrong, and that is shown beside it."""
         now = mandates_now(session, [self.mandate_id])[self.mandate_id]
-        said = {"mandate_id": self.public_id, "seq": self.seq, "status": self.status}
-        return said | data_issue(now.said, now.short)
+        data = {"mandate_id": self.public_id, "seq": self.seq, "status": self.status}
+        return data | data_issue(now.said, now.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ class SentRow:
 class OwnerPlace:
     """All rows with ids up to `settled` were sent, and those that `sent` names.
 
-    `horizon`: an earlier snapshot, by which a later one settles ids. `ends_told`: the mandates that
-    ended since `ends_since`, as far as it was told. `reset_at`: when the caller was last told to
-    load anew.
+    `horizon`: an earlier snapshot, by which a later one settles ids. `ends_sent`: the mandates that
+    ended since `ends_since`, as far as they were sent. `reset_at`: when the caller was last asked
+    to load again.
     """
 
     owner_id: int
@@ -149,7 +149,7 @@ class OwnerPlace:
     sent: tuple[SentRow, ...] = ()
     horizon: Horizon | None = None
     ends_since: datetime | None = None
-    ends_told: frozenset[int] = frozenset()
+    ends_sent: frozenset[int] = frozenset()
     reset_at: datetime | None = None
 
     @property
@@ -164,7 +164,7 @@ class OwnerPlace:
         return EventCursor(self.settled, self.ends_since, sent).text(self.secret, self.owner_id)
 
     def read_on(
-        self, session: ReadSession, now: datetime, told: frozenset[str] | None
+        self, session: ReadSession, now: datetime, heard: frozenset[str] | None
     ) -> NewEvents:
         seen = new_rows.horizon(session)
         settled = seen.settled_since(self.horizon)
@@ -173,11 +173,11 @@ class OwnerPlace:
         if self.settled == NOT_BEGUN:
             return ahead._begin(session, settled, now)
         rows = self._new(session, seen)
-        ends = self._ends(session, told)
+        ends = self._ends(session, heard)
         listed = {one.mandate_id for one in self.sent} | {row.mandate_id for row in rows or ()}
         if rows is None or len(listed) > MOST_LISTED or len(ends or ()) > MOST_LISTED:
             return ahead._anew(session, settled, now)
-        return ahead._sent_on(rows, ends, settled, now if told is None or told else None)
+        return ahead._sent_on(rows, ends, settled, now if heard is None or heard else None)
 
     def _new(self, session: ReadSession, seen: Horizon) -> list[NewLedgerRow] | None:
         """The rows that were not sent; None: too many."""
@@ -188,15 +188,15 @@ class OwnerPlace:
         new = [row for row in rows if row.seq > sent.get(row.mandate_id, 0)]
         return None if len(rows) > MOST_BEHIND else new
 
-    def _ends(self, session: ReadSession, told: frozenset[str] | None) -> list[RecentEnd] | None:
-        """The ends since then; None: not asked, since none was told."""
-        if told is not None and topics.ends_of_owner(self.owner_id) not in told:
+    def _ends(self, session: ReadSession, heard: frozenset[str] | None) -> list[RecentEnd] | None:
+        """The ends since then; None: not asked, since none was announced."""
+        if heard is not None and topics.ends_of_owner(self.owner_id) not in heard:
             return None
         assert self.ends_since is not None, "the stream has begun"
         return new_rows.ended_since(session, self.owner_id, self.ends_since - LATE, MOST_LISTED + 1)
 
     def _begin(self, session: ReadSession, settled: int | None, now: datetime) -> NewEvents:
-        """From an id on that is settled; until there is one the caller is told to load all the
+        """From an id on that is settled; until there is one the caller is asked to load all the
         same, and again from time to time.
         """
         if settled is not None:
@@ -206,7 +206,7 @@ class OwnerPlace:
         return NewEvents((_reset(""),), replace(self, reset_at=now), again_s=ASK_AGAIN_S)
 
     def _anew(self, session: ReadSession, settled: int | None, now: datetime) -> NewEvents:
-        """More is new than is told one by one, so that the caller loads; not all the time."""
+        """More is new than is sent one by one, so that the caller loads; not all the time."""
         if self.reset_at is not None and now - self.reset_at < RESET_EVERY:
             return NewEvents((), self, again_s=1)
         if settled is None or settled <= self.settled:
@@ -220,7 +220,7 @@ class OwnerPlace:
             settled=settled,
             sent=(),
             ends_since=now,
-            ends_told=frozenset(one.mandate_id for one in ended),
+            ends_sent=frozenset(one.mandate_id for one in ended),
             reset_at=now,
         )
         return NewEvents((_reset(place.id),), place, is_more=True)
@@ -232,16 +232,16 @@ class OwnerPlace:
         settled: int | None,
         heard_at: datetime | None,
     ) -> NewEvents:
-        """`heard_at`: now, if all ends until now were told or looked for."""
+        """`heard_at`: now, if all ends until now were announced or looked for."""
         events, sent = [], {one.mandate_id: one for one in self.sent}
         for row in rows:
             sent[row.mandate_id] = SentRow(row.mandate_id, row.seq, row.id)
             events.append(Event(self._at(sent).id, "step", _step(row)))
-        news = [one for one in ends or () if one.mandate_id not in self.ends_told]
+        news = [one for one in ends or () if one.mandate_id not in self.ends_sent]
         place = replace(
             self._at(sent),
             ends_since=heard_at or self.ends_since,
-            ends_told=self.ends_told if ends is None else frozenset(e.mandate_id for e in ends),
+            ends_sent=self.ends_sent if ends is None else frozenset(e.mandate_id for e in ends),
         )
         events += [Event(self._at(sent).id, "status", _ended(one)) for one in news[:-1]]
         events += [Event(place.id, "status", _ended(one)) for one in news[-1:]]

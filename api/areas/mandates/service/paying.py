@@ -60,7 +60,7 @@ class Wanted:
 
         The nonce follows from both, so that an outstanding one is known again.
         """
-        said = (
+        signed = (
             str(self.agent_id),
             self.vault,
             self.pay_to.lower(),
@@ -69,7 +69,7 @@ class Wanted:
             str(deadline),
         )
         return SignedByGuard(
-            self.vault, hex_of(keccak(text="\n".join(said))), self.amount_usdc_e6, deadline
+            self.vault, hex_of(keccak(text="\n".join(signed))), self.amount_usdc_e6, deadline
         )
 
 
@@ -96,7 +96,7 @@ def paying_call(
     command: ExecuteCall,
     resource: str,
 ) -> Paying:
-    """Errors: Refusal server_guard, which stands in the record; spend_limit_reached;
+    """Errors: Refusal server_guard, which is in the record; spend_limit_reached;
     temporarily_unavailable without a guard; InvalidParameterError, InvalidNumberError.
     """
     payments = call.deps.parts.find(PaymentConfig)
@@ -206,11 +206,11 @@ def _signed(
     inner = calldata.VaultCall(
         adapter, wanted.amount_usdc_e6, x402.pay(**payment, guard_signature=signature)
     )
-    said = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
+    fields = {name: payment[name] for name in ("pay_to", "resource_hash", "nonce", "deadline")}
     shown = {
         "payment": {
             "resource": wanted.resource,
-            **said,
+            **fields,
             "guard": guard.address,
             "guard_signature": signature,
         }
@@ -298,7 +298,7 @@ def _require_allowed(
     mandate_ledger.append(call.db, mandate.id, note, call.now)
     raise Refusal(
         "server_guard",
-        f"{why} The refusal stands in the record.",
+        f"{why} The refusal is in the record.",
         keeps_write=True,
     )
 

@@ -49,7 +49,7 @@ def replace(call: WriteCall, caller: OwnerCaller, command: ReplacePolicy) -> Ans
 
 
 def current_policy(call: Call, agent_id: int) -> Mapping[str, Any]:
-    """The policy as it stands; an agent without one has the default, which accepts no mandates."""
+    """The current policy; an agent without one has the default, which accepts no mandates."""
     found = policies.find_policy(call.db, agent_id)
     return _policy(ReplacePolicy(id=str(agent_id))) if found is None else found.policy
 

@@ -47,7 +47,7 @@ from core.money import usdc_text_or_none
 from core.times import instant_text, next_day
 
 UNSEEN_NOTICE = (
-    "The chain has no such transaction of the vault, or cannot be asked now: the report stands "
+    "The chain has no such transaction of the vault, or cannot be asked now: the report is "
     "in the record, and moves no worth. Once the transaction is mined, report it again."
 )
 CONTRADICTED: Mapping[ChainWord, str] = {
@@ -86,9 +86,9 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     require_checksums(payload)
     # a node is asked without the lock
     unlocked = named_to(call, caller, command.id)
-    said = _event_row(call, unlocked, command, payload)
-    is_unseen = _is_unseen(call, unlocked, said)
-    author = signed_by_author(call, unlocked, said, command.author)
+    reported = _event_row(call, unlocked, command, payload)
+    is_unseen = _is_unseen(call, unlocked, reported)
+    author = signed_by_author(call, unlocked, reported, command.author)
     mandate = named_to_locked(call, caller, command.id)
     _require_signed(mandate)
     standing = standing_of(call, mandate)
@@ -97,7 +97,7 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
     report = ReportedAction(
         kind=kind, amount_usdc_e6=command.amount_usdc, tx_hash=command.tx_hash, payload=payload
     )
-    word = chain_word(said, _facts_of(call, mandate, command.tx_hash), vault_of(mandate))
+    word = chain_word(reported, _facts_of(call, mandate, command.tx_hash), vault_of(mandate))
     violation = judge(report, _judgement(standing, word))
     row = _event_row(call, mandate, command, payload, violation, is_unseen=is_unseen)
     appended = mandate_ledger.append(
@@ -110,7 +110,7 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
 def _notice(word: ChainWord, *, is_unseen: bool) -> str | None:
     if word in CONTRADICTED:
         return (
-            f"The chain contradicts the report: {CONTRADICTED[word]}. It stands in the record, is not "
+            f"The chain contradicts the report: {CONTRADICTED[word]}. It is in the record, is not "
             "confirmed, and moves no worth."
         )
     return UNSEEN_NOTICE if is_unseen else None
@@ -180,7 +180,7 @@ def _require_signed(mandate: Mandate) -> None:
 
 
 def _payload(command: ReportEvent) -> dict[str, Any]:
-    """The payload as sent; the tool form's `detail` stands in it, where its target is read too."""
+    """The payload as sent; the tool form's `detail` is in it, where its target is read too."""
     return dict(command.payload or {}) | (
         {} if command.detail is None else {"detail": command.detail}
     )

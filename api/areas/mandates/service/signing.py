@@ -32,7 +32,7 @@ from core.mandate.rules.terms import rules_to_json, terms_to_json
 
 
 def terms(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[Terms]:
-    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it stands,
+    """What the owner's wallet signs: typed_data goes to eth_signTypedData_v4 as it is,
     typed_data_parts to ethers.
 
     `notice`: to be read before signing.

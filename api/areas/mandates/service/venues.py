@@ -150,7 +150,7 @@ def unwind_call(
     Only the owner can send it; an agent hands it to its owner.
 
     `check` is the call as the owner would send it now, at the latest block; `gas` is null when it
-    would revert. What remains of the limits stands beside it: an unwind takes nothing from them.
+    would revert. What remains of the limits is beside it: an unwind takes nothing from them.
     """
     mandate = party_of(call, caller, command.id)
     current = current_of(call, mandate).require_known()

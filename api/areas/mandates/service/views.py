@@ -1,4 +1,4 @@
-"""How a mandate is shown, and the domain values that a stored mandate stands for.
+"""How a mandate is shown, and the domain values of a stored mandate.
 
 Unknown is null; no internal id leaves.
 """
@@ -125,7 +125,7 @@ def chain_moment(call: Call, mandate: Mandate) -> tuple[int | None, int]:
     (docs/rules.md#lock-and-settle-grace).
 
     The clock may run ahead of the chain, so it never opens a gate that the vault still keeps shut;
-    it stands in only where no block was seen yet.
+    it is used only where no block was seen yet.
     """
     block = None if is_paper(mandate) else latest_block(call.db, mandate.chain_id)
     return (None, int(call.now.timestamp())) if block is None else block

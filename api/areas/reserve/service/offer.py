@@ -43,7 +43,7 @@ WHOSE = {
 @dataclass(frozen=True, slots=True)
 class SponsorOffer:
     """Why no sponsored buy is taken now, and why none of new wallets; None: nothing is known that
-    stands in the way.
+    prevents it.
     """
 
     why_not: str | None
@@ -51,7 +51,7 @@ class SponsorOffer:
 
 
 def offer_now(call: Call) -> SponsorOffer:
-    """What stands in the way of every sponsored buy now, as far as is known."""
+    """What prevents every sponsored buy now, as far as is known."""
     if "sponsored_buy" not in call.deps.contracts:
         return _none("the deployment has no contract for sponsored buys; buy with your own gas")
     sign = sponsored.sponsor(call.db, call.deps.chain_id)

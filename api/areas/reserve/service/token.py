@@ -257,16 +257,16 @@ def _list_place(place: int | None) -> ListPlace | None:
 def _sponsored(seen: SeenBuy, now: datetime) -> OwnSponsoredBuy:
     buy = seen.buy
     assert buy.accepted_at is not None, "only those that were handed in are listed"
-    said, (purchase, _) = seen.standing(now), seen.fates
+    standing, (purchase, _) = seen.standing(now), seen.fates
     return OwnSponsoredBuy.of(
         buy,
-        state=said.state,
-        is_final=said.is_final,
+        state=standing.state,
+        is_final=standing.is_final,
         usdc=usdc_text(buy.amount_usdc_e6),
         fee_usdc=usdc_text(buy.fee_usdc_e6),
         tokens=None if purchase.tokens is None else rules.token_text(purchase.tokens),
         tx_hash=purchase.tx_hash,
-        next=said.next,
+        next=standing.next,
         handed_in_at=buy.accepted_at,
     )
 

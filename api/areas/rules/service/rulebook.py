@@ -1,7 +1,7 @@
 """The rules of the mandate vault, by topic (docs/vault-rules.md).
 
 Laws
-- A figure stands here only if something enforces it: a constant of the contracts, which a test
+- A figure is here only if something enforces it: a constant of the contracts, which a test
   compares, or a setting or price, which is read from where it is enforced.
 - A rule that nothing enforces today has no figure, and its status says so.
 """
@@ -312,8 +312,8 @@ def _of_settings(limits: CallerLimits) -> Iterator[Binding]:
         if setting == "shared_funders":  # wallets, no figure
             continue
         says = f"{field.description}."
-        said = (Topic.ACCESS, None, says[:1].upper() + says[1:])
-        topic, unit, rule = _SAID.get(setting, said)
+        default = (Topic.ACCESS, None, says[:1].upper() + says[1:])
+        topic, unit, rule = _SAID.get(setting, default)
         value = str(getattr(limits, setting))
         yield Binding(setting, topic, rule, setting.upper(), Enforcer.SERVER, value, unit)
 

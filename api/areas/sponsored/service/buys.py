@@ -313,7 +313,7 @@ def _require_sponsor(call: Call, wei: int) -> None:
 def _require_price(found: SponsoredBuy, pool: PoolNow) -> None:
     """The price never falls, so what mints too little now never mints enough again.
 
-    Asked last: a purchase that was submitted alone raises the price too, and is told as such.
+    Asked last: a purchase that was submitted alone raises the price too, and is reported as such.
     """
     tokens = reserve.quote(found.amount_usdc_e6, pool.reserve_usdc_e6, pool.supply)
     if tokens < found.min_tokens:
@@ -428,13 +428,13 @@ def _seen(call: Call, caller: AgentCaller, buy_id: str) -> SeenBuy:
 def _state(call: Call, seen: SeenBuy) -> SponsoredBuyState:
     made = seen.buy
     purchase, fee = seen.fates
-    said, request = seen.standing(call.now), None
+    standing, request = seen.standing(call.now), None
     if made.accepted_at is not None:
         key = sending.key_of(made.id, made.requests)
         request = outbox.states_of(call.db, [key]).get(key)
-    is_owed = said.state is BuyState.FEE_OWED and said.is_final
+    is_owed = standing.state is BuyState.FEE_OWED and standing.is_final
     return SponsoredBuyState.of(
-        said,
+        standing,
         id=made.id,
         sending=None if request is None else request.state,
         transfers=[

@@ -49,13 +49,13 @@ def scopes_of(call: Call, caller: AgentCaller, buyer: str) -> tuple[str, ...]:
 def require_place_today(call: Call, found: SponsoredBuy, scopes: Sequence[str]) -> None:
     """Errors: Refusal rate_limited."""
     today, tomorrow = start_of_day(call.now), next_day(call.now)
-    for counted, each_most, said in (
+    for counted, each_most, words in (
         (days.accepted_since, MOST_BUYS, BUYS_USED_UP),
         (days.failed_since, MOST_FAILURES, FAILURES_USED_UP),
     ):
         full = days.one_too_many(counted(call.db, scopes, today), each_most)
         if full is not None:
-            why = said.format(whose=_whose(full, found), most=each_most[kind_of(full)])
+            why = words.format(whose=_whose(full, found), most=each_most[kind_of(full)])
             raise Refusal(
                 "rate_limited",
                 f"id: {why} Prepare another from {instant_text(tomorrow)} on, or buy with your own gas. "

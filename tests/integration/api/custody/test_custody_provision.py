@@ -14,7 +14,7 @@ from core.custody.keys import (
     UnknownKeyVersionError,
     version_of,
 )
-from core.custody.seals import tell_at_start
+from core.custody.seals import log_unknown_at_start
 from core.environment import DRIVER
 from core.settings import Settings
 from tests.integration.api.custody.conftest import (
@@ -133,7 +133,7 @@ def test_the_api_at_its_start__names_the_wallets_of_a_key_that_it_lacks(bare: St
         custody_key=NEW.hex(),
     )
     with capture_logs() as logs:
-        tell_at_start(bare.deps.database, settings.custody_keys())
+        log_unknown_at_start(bare.deps.database, settings.custody_keys())
     assert [(one["log_level"], one["key_version"], address in one["accounts"]) for one in logs] == [
         ("error", version_of(OLD), True)
     ]

@@ -228,7 +228,7 @@ def list_coin(
                 coverage=1.0,
             )
         )
-    graph = identity.graph_of(identity.told(session))
+    graph = identity.graph_of(identity.coin_rows(session))
     identity.show(session, identity.changes(graph, identity.shown(session)), now)
 
 

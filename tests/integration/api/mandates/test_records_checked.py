@@ -9,7 +9,7 @@ from api.client.verify.flags_check import FlagsCheck
 from api.client.verify.paper_check import check_paper
 from api.client.verify.reading import RecordFile, read_record
 from api.client.verify.replay import fold_rows
-from api.client.verify.row_forms import declared, is_told
+from api.client.verify.row_forms import declared, is_stated
 from api.client.verify.terms_check import RecordSubject, subject_of
 from core.canonical import canonical_json
 from core.mandate.rules import events as ev
@@ -74,7 +74,7 @@ def test_a_dropped_draft__has_no_difference(stage: Stage) -> None:
 
 
 def _assert_declared(rows: list[LedgerRow], subject: RecordSubject) -> None:
-    for row in filter(is_told, rows):
+    for row in filter(is_stated, rows):
         wanted = declared(row, subject)
         assert wanted is not None, row.base_key
         for name in wanted.__dataclass_fields__:

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from core.custody import queries as custody
 from core.custody.keys import KeyMaker, KeyRing, version_of
-from core.custody.seals import tell_unknown
+from core.custody.seals import log_unknown
 from core.db.engine import Database
 from tests.integration.core.rows import NOW, add_account
 
@@ -27,7 +27,7 @@ def sealed_with(database: Database, key: bytes, wallets: int) -> list[tuple[int,
 
 def told(database: Database, *keys: bytes) -> list[dict[str, object]]:
     with capture_logs() as logs, database.read() as session:
-        tell_unknown(session, keys)
+        log_unknown(session, keys)
     return [{name: one[name] for name in ("key_version", "wallets", "accounts")} for one in logs]
 
 

@@ -91,12 +91,12 @@ def batch(
 
 def show_coins(session: WriteSession, now: datetime) -> None:
     """As the job `coins` does, in one transaction."""
-    graph = identity.graph_of(identity.told(session))
+    graph = identity.graph_of(identity.coin_rows(session))
     identity.show(session, identity.changes(graph, identity.shown(session)), now)
 
 
 def warning_facts(session: Session, now: datetime) -> list[tuple[ListedCoin, WarningFacts]]:
-    graph = identity.graph_of(identity.told(session))
+    graph = identity.graph_of(identity.coin_rows(session))
     return watch.facts(graph, {}, watch.seen(session, now), now)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import log2
 from typing import Any, Final
 
-from core.fund.rules.plan import FollowerAccount, SignalFacts, plan, told_market
+from core.fund.rules.plan import FollowerAccount, SignalFacts, plan, shown_market
 from core.fund.rules.sessions import MarketSession, SessionState
 from tests.unit.core.fund.made import AT, MARKET, USD, facts, snapshot
 
@@ -55,7 +55,7 @@ def told(asked: SignalFacts) -> object:
     made = plan(asked)
     if made.is_charged:
         return PAID
-    return made.disposition, made.reason, made.retry_at, told_market(asked, made)
+    return made.disposition, made.reason, made.retry_at, shown_market(asked, made)
 
 
 def test_free_answers__tell_no_bit_of_weight_and_leverage() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from core.hall.rules.days import Day, Days, MandateStanding, MandateTold, standing_of
+from core.hall.rules.days import Day, Days, DayTerms, MandateStanding, standing_of
 from core.hall.rules.standing import AgentRecord, MandateRecord, record_of
 from core.hall.rules.sums import CountedDay, grown, weight_of
 from core.mandate.rules import events as ev
@@ -41,7 +41,7 @@ class Told:
 
     def __init__(self, budget: int = 1_000, fee_bps: int = 0, ends: int = 9_000) -> None:
         ends_at = BEGAN + timedelta(days=ends, hours=12)
-        self.told = MandateTold(budget * USDC, fee_bps, position_rules(RULES), ends_at)
+        self.told = DayTerms(budget * USDC, fee_bps, position_rules(RULES), ends_at)
         self.rows: list[NewRow] = []
         self.unvalued = 0.0  # as the vault counts it
         self.at = BEGAN

@@ -36,7 +36,7 @@ def test_what_is_final_stands_still__is_said() -> None:
         judge_indexer(IndexerFacts(**{**WELL, **at, "final": final})) for final in (6_400, 6_401)
     )  # type: ignore[arg-type]
     assert still.health is Health.DEGRADED
-    assert "stands still at block 6400, 3600 blocks back" in (still.note or "")
+    assert "The final block stays at 6400, 3600 blocks back" in (still.note or "")
     assert moving.health is Health.OK
 
 

@@ -66,7 +66,7 @@ def figures(statement: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-# beside the figures of a statement and of totals: told as a caution, not as a figure
+# beside the figures of a statement and of totals: shown as a caution, not as a figure
 ISSUE = ("data_issue", "data_issue_reason")
 
 

@@ -14,8 +14,8 @@ from core.mandate.rules.outflows import outflows, spend_window
 from core.mandate.rules.progress import rules_list
 from core.mandate.rules.state import EMPTY_STATE, state_from_json, state_to_json
 from core.mandate.rules.steps import step_groups
-from core.mandate.rules.told import ToldByTx
 from core.mandate.rules.tx_facts import TxFacts
+from core.mandate.rules.tx_reports import ReportsByTx
 from core.mandate.rules.violations import Judgement, ReportedAction, judge
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
@@ -295,7 +295,7 @@ def test_any_history__folds_row_by_row_to_the_same_state(
         for _, *said in reports:
             tell(ledger, number, *said)  # type: ignore[arg-type]
         _happens(ledger, number, what, amount)
-    state, told = EMPTY_STATE, ToldByTx()
+    state, told = EMPTY_STATE, ReportsByTx()
     for row in effective(ledger.rows):
         state = state_from_json(state_to_json(fold_on(state, [row], TESTNET, told)))
     assert state == ledger.state

@@ -14,9 +14,9 @@ from core.mandate.rules.ledger import (
     LedgerRow,
     MandateState,
     ReportedBy,
+    ReportsByTx,
     RowKind,
     StateVersionError,
-    ToldByTx,
     apply,
     cancelled_note,
     effective,
@@ -29,7 +29,7 @@ from core.mandate.rules.ledger import (
     stop_row,
 )
 from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.told import ReportedFacts
+from core.mandate.rules.tx_reports import ReportedFacts
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     OWNER,
@@ -379,7 +379,7 @@ def test_fold__split_anywhere_and_stored_in_between__is_the_same(
     for step in steps:
         _play(ledger, step)
     whole = fold(ledger.rows, ledger.facts)
-    told = ToldByTx(ledger.rows[:cut])
+    told = ReportsByTx(ledger.rows[:cut])
     state = fold(ledger.rows[:cut], ledger.facts)
     for row in ledger.rows[cut:]:
         state = fold_on(

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.hall.rules.days import Days, MandateStanding, MandateTold
+from core.hall.rules.days import Days, DayTerms, MandateStanding
 from core.mandate.rules.close_plan import (
     LISTED,
     AdapterPosition,
@@ -62,7 +62,7 @@ class Surfaces:
     def hall_worth(self) -> int:
         """After the fee that the agent would be owed."""
         ends_at = datetime.fromtimestamp(terms().ends_at, UTC)
-        told = MandateTold(FACTS.budget_usdc_e6, self.fee_bps, FACTS.positions, ends_at)
+        told = DayTerms(FACTS.budget_usdc_e6, self.fee_bps, FACTS.positions, ends_at)
         days = Days(told, MandateStanding())
         for row in effective(self.ledger.rows):
             days.add(row)

@@ -13,7 +13,7 @@ from core.market.rules.arbitrage import (
     ArbSnapshot,
     Suspicion,
     episode_end,
-    is_told,
+    is_in_reel,
     pair,
     snapshot,
 )
@@ -302,7 +302,7 @@ def test_the_gain__is_all_that_supply_and_demand_leave(sides: list[ArbSide]) -> 
 def test_a_new_gap_a_basis_point_and_what_can_be_acted_on__are_told(
     was_bps: float | None, was_actionable: bool, told: bool
 ) -> None:
-    assert is_told(was_bps, was_actionable, replace(seen(), gross_bps=100.0)) is told
+    assert is_in_reel(was_bps, was_actionable, replace(seen(), gross_bps=100.0)) is told
 
 
 @each(("after_s", "is_over"), [(299, False), (300, True), (900, True)])

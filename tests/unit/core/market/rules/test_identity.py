@@ -13,8 +13,8 @@ from core.market.rules.identity import (
     ANCHORED_FROM,
     MOST_KEYS_OF_A_COIN,
     MOST_KEYS_OF_A_GROUP,
+    MOST_LINKS,
     MOST_LINKS_OF_AN_EXCHANGE,
-    MOST_LINKS_TOLD,
     Coin,
     ContractKey,
     Identities,
@@ -302,7 +302,7 @@ def test_one_exchange_that_chains_all_its_coins__makes_no_group_of_them(
 
     assert (len(found.groups) == 1) is is_one
     assert found.is_same(Coin("liar", "C0"), Coin("liar", "C1")) is is_one
-    assert all(len(one.links) <= MOST_LINKS_TOLD for one in found.tickers.values())
+    assert all(len(one.links) <= MOST_LINKS for one in found.tickers.values())
 
 
 def test_such_a_chain__leaves_what_two_exchanges_say() -> None:

@@ -1,12 +1,12 @@
-"""What earlier rows of a transaction have told of it, so that a payment or a refusal counts once
-however far apart its rows stand.
+"""What earlier rows of a transaction reported, so that a payment or a refusal counts once
+however far apart its rows are.
 
     row     1  fee, agent, tx A      ...      900  fee, chain, tx A        the chain's word replaces the agent's: one payment
             2  refusal, chain, tx B  ...      901  refusal, agent, tx B    known already: one refusal
             3  buy, agent, tx C, flagged ...  902  Executed, chain, tx C   the flag counts as the chain's word has it
 
 Laws
-- Rows pair by their transaction, and only rows that count: a reversed row has told nothing.
+- Rows pair by their transaction, and only rows that count: a reversed row reports nothing.
 - The fold's state holds nothing of this. Who folds hands it in: from the rows before, or from the
   ledger by its index on tx_hash.
 - The chain proves payments for tools; an agent may have reported one without its class.
@@ -45,30 +45,30 @@ class ReportedFacts:
 
     reported: dict[str, tuple[int, int]] = field(default_factory=dict)
     is_paid: bool = False  # the chain has shown a payment for tools
-    is_refused: bool = False  # somebody has told of a refusal
+    is_refused: bool = False  # the agent or the chain reported a refusal
     is_reverted: bool = False  # the chain has shown that the transaction failed
     flagged: list[NewRow] = field(default_factory=list)
     chain: TxFacts = NO_FACTS
 
-    def add(self, telling: "_Telling") -> None:
-        """What one more row of the transaction tells."""
-        if telling.is_refusal:
+    def add(self, report: "_Report") -> None:
+        """Add what one more row of the transaction reports."""
+        if report.is_refusal:
             self.is_refused = True
-            self.is_reverted |= telling.is_reverted
-        if telling.fee_class is not None and telling.by_agent:
-            amount, count = self.reported.get(telling.fee_class, (0, 0))
-            self.reported[telling.fee_class] = amount + telling.amount_usdc_e6, count + 1
-        elif telling.fee_class is not None:
+            self.is_reverted |= report.is_reverted
+        if report.fee_class is not None and report.by_agent:
+            amount, count = self.reported.get(report.fee_class, (0, 0))
+            self.reported[report.fee_class] = amount + report.amount_usdc_e6, count + 1
+        elif report.fee_class is not None:
             self.is_paid = True
-        if telling.row is not None and is_flagged_trade(telling.row):
-            self.flagged.append(telling.row)
-        elif telling.row is not None:
-            self.chain = self.chain.with_row(telling.row)
+        if report.row is not None and is_flagged_trade(report.row):
+            self.flagged.append(report.row)
+        elif report.row is not None:
+            self.chain = self.chain.with_row(report.row)
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
-    """What one row tells, without its payload, which may be long.
+class _Report:
+    """What one row reports, without its payload, which may be long.
 
     `fee_class`: of a provable fee, else None. `row`: a flagged trade, or a row that came after one,
     with what is compared of it.
@@ -83,51 +83,51 @@ class _Telling:
     row: NewRow | None
 
 
-NOTHING_TOLD = ReportedFacts()
+NOTHING_REPORTED = ReportedFacts()
 
 
-class ToldByTx:
-    """What rows told, by transaction; rows are added oldest first.
+class ReportsByTx:
+    """What rows reported, by transaction; rows are added oldest first.
 
     `before` takes only those that happened before an instant.
     """
 
     def __init__(self, rows: Iterable[LedgerRow] = ()) -> None:
-        self._tellings: dict[str, list[_Telling]] = {}
-        self._told: dict[str, ReportedFacts] = {}
+        self._reports: dict[str, list[_Report]] = {}
+        self._facts: dict[str, ReportedFacts] = {}
         for row in rows:
             self.add(row)
 
     def add(self, row: LedgerRow) -> None:
         if row.tx_hash is None:
             return
-        told = self._told.get(row.tx_hash)
-        is_compared = told is not None and bool(told.flagged)
-        if not (is_compared or tells(row)):
+        facts = self._facts.get(row.tx_hash)
+        is_compared = facts is not None and bool(facts.flagged)
+        if not (is_compared or is_paired(row)):
             return
-        if told is None:
-            told = self._told[row.tx_hash] = ReportedFacts()
-        telling = _telling(row, is_compared=is_compared or is_flagged_trade(row))
-        self._tellings.setdefault(row.tx_hash, []).append(telling)
-        told.add(telling)
+        if facts is None:
+            facts = self._facts[row.tx_hash] = ReportedFacts()
+        report = _report(row, is_compared=is_compared or is_flagged_trade(row))
+        self._reports.setdefault(row.tx_hash, []).append(report)
+        facts.add(report)
 
     def of(self, row: LedgerRow, before: datetime | None = None) -> ReportedFacts:
-        """What the rows that were added tell of `row`'s transaction."""
-        if not self._told or row.tx_hash is None:
-            return NOTHING_TOLD
+        """What the rows that were added report of `row`'s transaction."""
+        if not self._facts or row.tx_hash is None:
+            return NOTHING_REPORTED
         if before is None:
-            return self._told.get(row.tx_hash, NOTHING_TOLD)
-        told = ReportedFacts()
-        for earlier in self._tellings.get(row.tx_hash, ()):
+            return self._facts.get(row.tx_hash, NOTHING_REPORTED)
+        facts = ReportedFacts()
+        for earlier in self._reports.get(row.tx_hash, ()):
             if earlier.at < before:
-                told.add(earlier)
-        return told
+                facts.add(earlier)
+        return facts
 
 
-def _telling(row: LedgerRow, *, is_compared: bool) -> _Telling:
+def _report(row: LedgerRow, *, is_compared: bool) -> _Report:
     by_agent = row.reported_by is ReportedBy.AGENT
     fee_class = fee_class_of(row) if row.kind is RowKind.FEE else None
-    return _Telling(
+    return _Report(
         at=row.occurred_at,
         fee_class=fee_class if fee_class in PROVABLE_CLASSES else None,
         by_agent=by_agent,
@@ -159,7 +159,7 @@ def _compared(row: LedgerRow) -> NewRow:
     )
 
 
-def tells(row: NewRow) -> bool:
+def is_paired(row: NewRow) -> bool:
     """Whether a row is one of those that pair: a fee, a refusal or a flagged trade, with a
     transaction.
     """

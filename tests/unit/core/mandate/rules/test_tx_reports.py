@@ -13,8 +13,8 @@ from core.mandate.rules.ledger import (
     LedgerRow,
     MandateState,
     ReportedBy,
+    ReportsByTx,
     RowKind,
-    ToldByTx,
     apply,
     effective,
     fold,
@@ -103,7 +103,7 @@ def test_payments__folded_one_by_one_from_any_row_on__give_the_same_state(
     seed: int, cut: int
 ) -> None:
     rows = told_twice(RowKind.FEE, shuffled(seed))
-    told = ToldByTx(rows[:cut])
+    told = ReportsByTx(rows[:cut])
     state = fold(rows[:cut], TESTNET)
     assert fold_on(state, rows[cut:], TESTNET, told) == fold(rows, TESTNET)
 
@@ -124,7 +124,7 @@ def test_reversed_rows__leave_what_the_other_row_told(seed: int, lost: set[int])
 @pytest.mark.parametrize("kind", [RowKind.FEE, RowKind.NOTE])
 def test_told__before_an_instant__leaves_out_what_happened_then(kind: RowKind) -> None:
     report, proof = row(1, kind, ReportedBy.AGENT, 7), row(2, kind, ReportedBy.CHAIN, 7)
-    told = ToldByTx([report])
+    told = ReportsByTx([report])
     assert sums(
         apply(EMPTY_STATE, proof, TESTNET, told.of(proof, before=report.occurred_at))
     ) == sums(fold([proof], TESTNET))
