@@ -34,7 +34,8 @@ def redact_value(text: str) -> str | None:
     """The first four and last four characters; None: there are eight or fewer."""
     if len(text) <= 2 * SHOWN_EACH_END:
         return None
-    return _printable(f"{text[:SHOWN_EACH_END]}{ELLIPSIS}{text[-SHOWN_EACH_END:]}")
+    ends = f"{text[:SHOWN_EACH_END]}{ELLIPSIS}{text[-SHOWN_EACH_END:]}"
+    return "".join(one if one.isprintable() else "\ufffd" for one in ends)
 
 
 def evidence_host(url: str) -> str:
@@ -51,7 +52,3 @@ def evidence_host(url: str) -> str:
 def _short_row(found: re.Match[str]) -> str:
     digits = sum(one.isalnum() for one in found[0])
     return found[0] if digits <= LONGEST_RUN else ELLIPSIS
-
-
-def _printable(text: str) -> str:
-    return "".join(one if one.isprintable() else "\ufffd" for one in text)

@@ -35,8 +35,8 @@ from core.mandate.chain.lens import LensBlock, LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
+from keeper.isolation import isolated
 from keeper.plan import NodeReadings, in_turn
-from keeper.spared import spared
 from keeper.state import (
     OUT_OF_RANGE,
     SOURCE_AT_COST,
@@ -282,7 +282,7 @@ class Lenses:
         def put(part: NodeReadings | bool) -> None:
             self._said.put((look, part))
 
-        has_answered = spared(partial(node.look, vaults, height, put), node=node.name)
+        has_answered = isolated(partial(node.look, vaults, height, put), node=node.name)
         del self._busy[node.name]
         put(bool(has_answered))
 

@@ -22,9 +22,9 @@ import structlog
 from core.keeper.views import WatchedVault
 from core.money import UnixSeconds
 from keeper import plan
+from keeper.isolation import isolated
 from keeper.plan import NodeReadings
 from keeper.read import Lenses
-from keeper.spared import spared
 from keeper.state import FELL, Action, IntentKind, VaultReading
 from keeper.stops import Stops
 
@@ -115,7 +115,7 @@ class Watch:
                 if asked is not None:
                     asked.look.set_result(look)
             asked = None
-            spared(partial(self.lenses.await_block, begun + every_s, self._ended))
+            isolated(partial(self.lenses.await_block, begun + every_s, self._ended))
 
     def _looked(self) -> LookResult:
         begun, given = self.clock(), self._given

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import etag_of
 from api.kernel.credentials import KEY_HEADER, Credentials, one_of
-from api.kernel.operation import CachePolicy, Operation
+from api.kernel.operation import Operation
 
 NOT_MODIFIED = 304
 ETAG = "ETag"
@@ -31,17 +31,18 @@ def add_cache_headers(answer: Response, operation: Operation, credentials: Crede
     """What a cache needs, where the answer may be kept."""
     if operation.cache is None or answer.status_code != operation.statuses[0]:
         return
-    is_public = credentials.key is None and credentials.bearer is None
+    own_max_age_s = operation.cache.private_max_age_s
+    if credentials.key is None and credentials.bearer is None:
+        control = f"public, max-age={operation.cache.max_age_s}"
+    else:
+        control = (
+            f"private, max-age={own_max_age_s}"
+            if own_max_age_s is not None
+            else "private, no-cache"
+        )
     answer.headers.setdefault(ETAG, etag_of(bytes(answer.body)))
-    answer.headers["Cache-Control"] = _control(operation.cache, is_public)
+    answer.headers["Cache-Control"] = control
     answer.headers["Vary"] = f"{KEY_HEADER}, Authorization"
-
-
-def _control(cache: CachePolicy, is_public: bool) -> str:
-    if is_public:
-        return f"public, max-age={cache.max_age_s}"
-    own = cache.private_max_age_s
-    return "private, no-cache" if own is None else f"private, max-age={own}"
 
 
 class ConditionalRequests:
@@ -62,17 +63,14 @@ class ConditionalRequests:
             nonlocal is_known
             if message["type"] == "http.response.start":
                 is_known = message["status"] == 200 and _names(named, message)
-                message = _not_modified(message) if is_known else message
+                if is_known:
+                    headers = [one for one in message["headers"] if one[0] not in OF_BODY]
+                    message = {**message, "status": NOT_MODIFIED, "headers": headers}
             elif is_known:
                 message = {**message, "body": b""}
             await send(message)
 
         await self.app(scope, receive, send_unless_known)
-
-
-def _not_modified(start: Message) -> Message:
-    headers = [one for one in start["headers"] if one[0] not in OF_BODY]
-    return {**start, "status": NOT_MODIFIED, "headers": headers}
 
 
 def _names(if_none_match: str, start: Message) -> bool:

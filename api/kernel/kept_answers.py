@@ -50,7 +50,12 @@ class KeptAnswers(TLRUCache[Place, KeptAnswer]):
     """An answer goes when it is as old as it may be, or when there are too many."""
 
     def __init__(self, clock: Callable[[], datetime], most_bytes: int = MOST_BYTES) -> None:
-        super().__init__(most_bytes, _ends_at, lambda: clock().timestamp(), _bytes_of)
+        super().__init__(
+            most_bytes,
+            lambda _, answer, __: answer.kept_at.timestamp() + answer.max_age_s,
+            lambda: clock().timestamp(),
+            lambda answer: len(answer.body) + OVERHEAD,
+        )
 
     def find(self, place: Place, now: datetime) -> KeptAnswer | None:
         """None: there is none, or it is younger than now, since the clock was set back."""
@@ -65,14 +70,6 @@ class KeptAnswers(TLRUCache[Place, KeptAnswer]):
             self[place] = KeptAnswer(
                 bytes(answer.body), answer.status_code, headers, now, max_age_s
             )
-
-
-def _ends_at(place: Place, answer: KeptAnswer, now: float) -> float:
-    return answer.kept_at.timestamp() + answer.max_age_s
-
-
-def _bytes_of(answer: KeptAnswer) -> int:
-    return len(answer.body) + OVERHEAD
 
 
 def place_of(request: Request, operation: Operation) -> Place | None:

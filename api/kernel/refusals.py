@@ -317,7 +317,10 @@ def _block(
         reason.next_calls if refusal.next_calls is None else refusal.next_calls, ids, catalogue
     )
     if refusal.reason == CREDENTIAL_REFUSAL:
-        calls = [_without_credential(call) for call in calls]
+        # with the credential that is not valid a call would be refused again
+        calls = [
+            call | {"auth": ANYBODY.name} if call["auth"] in MAY_BE_NONE else call for call in calls
+        ]
     block: dict[str, Any] = {
         "reason": refusal.reason,
         "error": refusal.reason,
@@ -332,13 +335,6 @@ def _block(
     if refusal.missing is not None:
         block["missing"] = refusal.missing
     return {**block, **refusal.block}
-
-
-def _without_credential(call: dict[str, Any]) -> dict[str, Any]:
-    """A call that may be made with a credential or none: with the one that is not valid it would be
-    refused again.
-    """
-    return call | {"auth": ANYBODY.name} if call["auth"] in MAY_BE_NONE else call
 
 
 def next_items(

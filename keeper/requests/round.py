@@ -48,9 +48,9 @@ from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from core.times import next_day
 from keeper.gas import quotes
 from keeper.intents import Desk, intent_of_request
+from keeper.isolation import isolated
 from keeper.outbox_kinds import Builder, LapsedError
 from keeper.send import Sender
-from keeper.spared import spared
 from keeper.state import Role
 
 REQUESTS_A_ROUND = 20
@@ -253,7 +253,7 @@ class RequestRound:
         built = list[_Built]()
         with self.desk.database.read() as session:
             for one, place in due:
-                found = spared(partial(self._intent, session, one, head, now), request=one.id)
+                found = isolated(partial(self._intent, session, one, head, now), request=one.id)
                 built.append((place, found))
                 self.sign()
         return built

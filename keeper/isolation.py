@@ -15,7 +15,7 @@ T = TypeVar("T")
 log = structlog.get_logger("keeper")
 
 
-def spared(do: Callable[[], T], **about: object) -> T | None:
+def isolated(do: Callable[[], T], **about: object) -> T | None:
     """What `do` answers; None when it raised, which is logged with `about`.
 
     A lost lead and a database in trouble are everybody's.
