@@ -220,10 +220,11 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
         return TickLib.quoteDown(units, long < short ? long : short);
     }
 
-    /// @dev Of the price of the token in USDC, rounded down.
+    /// @dev Of the price of the token in USDC, rounded down. The pool rounds each second's tick down, which is up for the
+    /// reciprocal.
     function _meanTick(int256 sum, uint32 time) private view returns (int256 tick) {
-        if (IS_USDC_TOKEN0) sum = -sum;
         int256 divisor = int256(uint256(time));
+        if (IS_USDC_TOKEN0) sum = -sum - divisor;
         tick = sum / divisor;
         if (sum % divisor < 0) --tick;
     }

@@ -5,11 +5,12 @@ import {TestMarket} from "../../../contracts/adapters/TestMarket.sol";
 import {TestToken} from "../../../contracts/adapters/TestToken.sol";
 import {UniswapV3Adapter} from "../../../contracts/adapters/UniswapV3Adapter.sol";
 import {IUniswapV3Pool} from "../../../contracts/interfaces/IUniswapV3.sol";
+import {FaultyToken} from "../../../contracts/mocks/FaultyToken.sol";
 import "./Test.sol";
 
-/// @notice A mandate that may swap USDC into a token at 2,500 USDC in Uniswap's own pool, which has 50 million USDC and
-/// 20,000 of the token at all prices, and an hour behind it. A working mandate loses 1 % at most by a purchase or a sale.
-abstract contract UniswapV3Test is Test {
+/// @notice Uniswap's own factory and pools of USDC and one token, from its package: 50 million USDC and 20,000 of the token at
+/// all prices, 2,500 USDC for one, and 1,024 observations.
+abstract contract UniswapV3Market is Test {
     string internal constant UNISWAP = "node_modules/@uniswap/v3-core/artifacts/contracts/";
     uint256 internal constant WHOLE = 1e18; // of the token
     uint256 internal constant PRICE = 2_500 * USD;
@@ -23,16 +24,9 @@ abstract contract UniswapV3Test is Test {
     TestToken internal token;
     TestMarket internal market;
     IUniswapV3Pool internal pool;
-    UniswapV3Adapter internal swaps;
-    MandateVault internal vault;
 
-    function setUp() public virtual override {
-        super.setUp();
+    function _deployUniswap() internal {
         uniswap = vm.deployCode(string.concat(UNISWAP, "UniswapV3Factory.sol/UniswapV3Factory.json"));
-        _openMarket(_deployToken("TestToken.sol", true));
-        swaps = _deployAdapter();
-        _addSwapRules();
-        vault = _createWorking();
     }
 
     /// @dev Whose address is below USDC's, or above it.
@@ -42,15 +36,15 @@ abstract contract UniswapV3Test is Test {
         } while (made < address(usdc) != isBelow);
     }
 
-    /// @dev Opens the pool an hour ago, grows its ring and leaves it full of one price.
-    function _openMarket(address token_) internal {
+    /// @dev A pool that has had one price since it was opened.
+    function _openMarket(address token_, uint256 age) internal {
         token = TestToken(token_);
         market = _deployMarket();
         usdc.mint(address(market), 10_000_000_000 * USD);
         token.mint(address(market), 4_000_000 * WHOLE);
         market.open(PRICE, LIQUIDITY);
         pool.increaseObservationCardinalityNext(OBSERVATIONS);
-        _pass(1 hours);
+        _pass(age);
         market.provide(1);
     }
 
@@ -61,21 +55,11 @@ abstract contract UniswapV3Test is Test {
         pool = made.pool();
     }
 
-    function _deployAdapter() internal returns (UniswapV3Adapter made) {
-        made = UniswapV3Adapter(vm.deployCode("UniswapV3Adapter.sol", _arguments(address(token), LOSS_BPS)));
+    function _deployAdapter(address token_, uint256 minLiquidity) internal returns (UniswapV3Adapter made) {
+        bytes memory arguments = abi.encode(address(factory), uniswap, token_, uint256(FEE), LOSS_BPS, minLiquidity);
+        made = UniswapV3Adapter(vm.deployCode("UniswapV3Adapter.sol", arguments));
         vm.prank(admin);
         factory.listAdapter(address(made));
-    }
-
-    function _arguments(address token_, uint256 lossBps) internal view returns (bytes memory) {
-        return abi.encode(address(factory), uniswap, token_, uint256(FEE), lossBps, MIN_LIQUIDITY);
-    }
-
-    function _addSwapRules() internal {
-        Rule[] memory list = swaps.rules();
-        for (uint256 i; i < list.length; ++i) {
-            _addRule(list[i].target, list[i].selector, list[i].recipientWord, list[i].kind);
-        }
     }
 
     function _pass(uint256 time) internal {
@@ -87,6 +71,39 @@ abstract contract UniswapV3Test is Test {
     function _settle(uint256 price) internal {
         market.moveTo(price);
         _pass(30 minutes);
+    }
+}
+
+/// @notice A mandate that may swap USDC into the token and back. While it works it loses 1 % at most by a purchase or a sale.
+abstract contract UniswapV3Test is UniswapV3Market {
+    UniswapV3Adapter internal swaps;
+    MandateVault internal vault;
+
+    function setUp() public virtual override {
+        super.setUp();
+        _deployUniswap();
+        _useToken(_deployToken("TestToken.sol", true));
+    }
+
+    function _useToken(address token_) internal {
+        _useToken(token_, 1 hours);
+    }
+
+    /// @dev A pool of that age, its adapter, and a mandate for it.
+    function _useToken(address token_, uint256 age) internal {
+        _openMarket(token_, age);
+        swaps = _deployAdapter(token_, MIN_LIQUIDITY);
+        _clearRules();
+        _addSwapRules();
+        terms.nonce += 1;
+        vault = _createWorking();
+    }
+
+    function _addSwapRules() internal {
+        Rule[] memory list = swaps.rules();
+        for (uint256 i; i < list.length; ++i) {
+            _addRule(list[i].target, list[i].selector, list[i].recipientWord, list[i].kind);
+        }
     }
 
     function _swapIn(uint256 amount, uint256 minUnits) internal view returns (Call memory) {
@@ -117,6 +134,19 @@ abstract contract UniswapV3Test is Test {
 
     function _units() internal view returns (uint256) {
         return swaps.positionOf(address(vault));
+    }
+
+    /// @dev As of a pool whose observations do not reach back.
+    function _breakObservations() internal {
+        vm.mockCallRevert(address(pool), abi.encodeWithSelector(IUniswapV3Pool.observe.selector), _old());
+    }
+
+    function _old() internal pure returns (bytes memory) {
+        return abi.encodeWithSignature("Error(string)", "OLD");
+    }
+
+    function _badTerms(bytes32 field, uint256 value, uint256 bound) internal pure returns (bytes memory) {
+        return abi.encodeWithSelector(ErrorsLib.BadTerms.selector, field, value, bound);
     }
 
     function _underMinOut(uint256 out, uint256 minOut) internal pure returns (bytes memory) {
