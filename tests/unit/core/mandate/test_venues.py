@@ -34,6 +34,7 @@ def test_declared__are_the_adapters_that_are_deployed() -> None:
         "erc4626_adapter",
         "relay_adapter",
         "test_venue_adapter",
+        "uniswap_v3_adapter",
         "x402_adapter",
     )
 
