@@ -43,7 +43,8 @@ import {TickLib} from "../libraries/TickLib.sol";
 /// NOT GUARANTEED
 /// - That the means are the market's price. Whoever holds a pool's price off the market's for minutes moves them; what
 ///   that costs follows from the pool's liquidity and from who trades against it. docs/venues-onchain.md has the prices.
-/// - Tokens that charge for transfers are refused when they are bought; a token that begins to is left by `release`.
+/// - Tokens that charge for transfers are refused when they are bought; a token that begins to is left by `release`. Tokens
+///   whose balances change by themselves are not to be listed.
 ///
 /// UNITS
 /// - Amounts are USDC base units (1e-6) and the token's base units, liquidity the pool's, losses basis points.
