@@ -24,6 +24,7 @@ USDC_E6, TOKEN_WEI = 10**16, 10**25  # far more than it takes to move the price 
 OBSERVATIONS = (512, 1_024)  # in two transactions, of 11 million gas each
 OBSERVATIONS_SLOT = 8  # of a pool's storage: the first observation, its time in the lowest bits
 AGE_S = 3_600
+MOVE_GAS = 500_000  # in a later block than the estimate's, a trade writes an observation more
 
 
 def uniswap(contract: str) -> ContractContainer:
@@ -54,8 +55,8 @@ def open_market(at: Mapping[str, str], signer: AccountAPI, *, on_devnet: bool) -
             pool.increaseObservationCardinalityNext(length, sender=signer)
     if pool.slot0().observationCardinality < OBSERVATIONS[-1]:
         # the pool counts a longer ring from its next observation on, which another price brings
-        market.moveTo(PRICE + PRICE // 1_000, sender=signer)
-        market.moveTo(PRICE, sender=signer)
+        market.moveTo(PRICE + PRICE // 1_000, sender=signer, gas_limit=MOVE_GAS)
+        market.moveTo(PRICE, sender=signer, gas_limit=MOVE_GAS)
 
 
 def _age(pool: ContractInstance) -> None:
