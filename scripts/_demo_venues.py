@@ -8,13 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.chain.abi import function
+from core.chain.abi import call_by_signature, function
 from core.chain.reader import ChainReader
-from core.mandate.venues import erc4626, test_venue
+from core.mandate.venues import erc4626, test_venue, uniswap_v3
 from scripts._offices import DEAD
 from scripts._processes import StackError
 
 FALL_PERCENT = 15
+PRICE = 2_500_000_000  # of the test market: USDC base units for 1e18 of its token
+MEAN_S = 300  # of the mean price that falls first
 SHARES_PER_UNIT = 10**6  # of the test pool, per base unit of USDC, at its first rate
 
 Send = Callable[[dict[str, Any]], dict[str, Any]]
@@ -24,13 +26,15 @@ Send = Callable[[dict[str, Any]], dict[str, Any]]
 class DemoVenue:
     """`adapter`: its name in the deployment. `buy`: signature and arguments of the agent's call for an
     amount in USDC base units. `fall`: makes the price fall, given the contracts, the chain and how
-    the operator sends a call; answers {succeeded, block}.
+    the operator sends a call; answers {succeeded, block}. `costs_e6`: what trading may take of the
+    worth each way, in base units.
     """
 
     name: str
     adapter: str
     buy: Callable[[int], tuple[str, list[str]]]
     fall: Callable[[dict[str, str], ChainReader, Send], dict[str, Any]]
+    costs_e6: range = range(1)
 
 
 def _new_price(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
@@ -51,6 +55,14 @@ def _loss(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
     return {"succeeded": receipt.status == 1, "block": receipt.block_number}
 
 
+def _trade(at: dict[str, str], chain: ChainReader, send: Send) -> dict[str, Any]:
+    """Somebody sells, and the five minutes pass in which the mean price follows."""
+    price = PRICE * (100 - FALL_PERCENT) // 100
+    sold = send({"to": at["test_market"], "data": call_by_signature("moveTo(uint256)", [price])})
+    chain.rpc.call("evm_increaseTime", [MEAN_S])
+    return sold
+
+
 VENUES = {
     "test_venue": DemoVenue(
         "test venue",
@@ -66,6 +78,16 @@ VENUES = {
             [str(amount), str(amount * SHARES_PER_UNIT * 995 // 1000)],
         ),
         _loss,
+    ),
+    "uniswap": DemoVenue(
+        "Uniswap pool",
+        uniswap_v3.VENUE.adapter,
+        lambda amount: (
+            "buy(uint256,uint256)",
+            [str(amount), str(amount * 10**18 // PRICE * 995 // 1000)],
+        ),
+        _trade,
+        range(500_000),
     ),
 }
 

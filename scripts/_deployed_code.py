@@ -24,7 +24,8 @@ from eth_utils.address import to_canonical_address
 from eth_utils.crypto import keccak
 
 from core.hexes import bytes_of
-from core.mandate.venues.registry import Creation, venues
+from core.mandate.venues import uniswap_v3
+from core.mandate.venues.registry import Creation, Derived, venues
 from scripts._deployments import ARTIFACTS, Deployed, Record, create_address
 
 WORD_BYTES = 32
@@ -144,15 +145,17 @@ def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
 Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 
 
+def _word(known: Mapping[str, str], value: str | int | Derived) -> bytes:
+    found = value(known) if callable(value) else known[value] if isinstance(value, str) else value
+    return number_word(found) if isinstance(found, int) else address_word(found)
+
+
 def adapter_immutables(creation: Creation) -> Expected:
     def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
         given = zip(map(str, creation.arguments), one.args, strict=False)
         known = {**dict(given), **at}
         named = tuple(
-            Immutable(variable, number_word(value))
-            if isinstance(value, int)
-            else Immutable(variable, address_word(known[value]))
-            for variable, value in creation.immutables
+            Immutable(variable, _word(known, value)) for variable, value in creation.immutables
         )
         if creation.domain is None:
             return named
@@ -185,6 +188,12 @@ EXPECTED: dict[str, Expected] = {
     "TestPool": lambda one, at, chain_id: (
         *addresses(("_asset", at["usdc"])),
         Immutable("_underlyingDecimals", number_word(6)),
+    ),
+    "TestToken": lambda one, at, chain_id: (),
+    "TestMarket": lambda one, at, chain_id: (
+        *addresses(("USDC", at["usdc"]), ("TOKEN", at["test_weth"])),
+        Immutable("IS_USDC_TOKEN0", number_word(uniswap_v3.is_usdc_token0(at))),
+        *addresses(("pool", uniswap_v3.pool_address(at))),
     ),
     **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
     "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),

@@ -33,7 +33,7 @@ ARTIFACTS = ROOT / ".build" / "forge"
 # Circle's USDC on Base Sepolia. The local chain gets the mock's code at this address, so that
 # clients which know only this asset accept it.
 BASE_SEPOLIA_USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
-CIRCLES = "FiatToken"  # the one contract of a record that is not ours
+CIRCLES, UNISWAPS = NOT_OURS = ("FiatToken", "UniswapV3Factory")  # of a record's contracts
 ADAPTERS = tuple(venue.adapter for venue in venues().declared)
 
 

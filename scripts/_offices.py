@@ -24,7 +24,10 @@ DEAD = "0x000000000000000000000000000000000000dEaD"  # of contracts/libraries/Co
 DEVNET = "devnet"
 TEST_CHAIN_IDS = frozenset({BASE_SEPOLIA_CHAIN_ID})  # the devnet answers to Base Sepolia's id
 TEST_CONTRACTS = frozenset(
-    {"test_venue", "test_pool", *(venue.adapter for venue in venues().declared if venue.is_test)}
+    {
+        *("test_venue", "test_pool", "test_weth", "uniswap_v3_factory", "test_market"),
+        *(venue.adapter for venue in venues().declared if venue.is_test),
+    }
 )
 USDC_BY_CHAIN = {BASE_SEPOLIA_CHAIN_ID: BASE_SEPOLIA_USDC}
 NOBODY = frozenset(address.lower() for address in (ZERO_ADDRESS, DEAD, *USDC_BY_CHAIN.values()))

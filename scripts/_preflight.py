@@ -46,7 +46,7 @@ from keeper.signers import (
 )
 from keeper.state import Role
 from scripts._deployed_code import recorded_code_faults
-from scripts._deployments import ADAPTERS, ARTIFACTS, CIRCLES, Record, load
+from scripts._deployments import ADAPTERS, ARTIFACTS, NOT_OURS, Record, load
 from scripts._preflight_database import (
     GIGABYTE,
     SOON,
@@ -247,7 +247,7 @@ def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
                 break
             if not found:
                 differing.append(f"{one.name} has no code at {one.address}")
-            elif is_built and one.contract != CIRCLES:
+            elif is_built and one.contract not in NOT_OURS:
                 faults = recorded_code_faults(one, asked.record, found)
                 differing += [f"{one.name}: {fault}" for fault in faults]
         what = f"contracts by {name}"

@@ -16,7 +16,7 @@ from typing import Any
 from eth_utils.address import is_checksum_address
 
 from core.mandate.venues.registry import venues
-from scripts._deployments import CIRCLES, Deployed, Record
+from scripts._deployments import CIRCLES, UNISWAPS, Deployed, Record
 from scripts._offices import USDC_BY_CHAIN, belongs_on
 
 CONTRACT_OF = {
@@ -25,6 +25,9 @@ CONTRACT_OF = {
     "vault_lens": "VaultLens",
     "test_venue": "TestVenue",
     "test_pool": "TestPool",
+    "test_weth": "TestToken",
+    "uniswap_v3_factory": UNISWAPS,
+    "test_market": "TestMarket",
     **{venue.adapter: venue.contract for venue in venues().declared},
     "reserve_token": "ReserveToken",
     "sponsored_buy": "SponsoredBuy",

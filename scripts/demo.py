@@ -2,9 +2,8 @@
 
 It starts a stack of its own on free ports, speaks to it only as an owner, an agent and a keeper
 would (the client of the public API, wallets and the chain), and ends with 0 only when every step
-passed.
-`STACK=.local/stack.json make demo` uses a running stack; `VENUE=erc4626 make demo` lends through a pool
-instead of buying at the test venue.
+passed. `STACK=.local/stack.json make demo` uses a running stack. Instead of buying at the test
+venue, `VENUE=erc4626 make demo` lends through a pool, and `VENUE=uniswap make demo` swaps.
 """
 
 import json
@@ -30,6 +29,7 @@ from core.mandate.chain import calldata
 from core.mandate.chain.decode import decode_log
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.events import Stopped
+from core.money import usdc_text
 from scripts._demo_venues import demo_venue
 from scripts._ports import Ports
 from scripts._processes import run_until_ended
@@ -63,7 +63,7 @@ class Story:
         self.agent_api = self.owner_api  # the agent's own once it is connected
         self.id = ""
         self.vault = ""
-        self.units = 0
+        self.units = self.worth = self.home = 0  # bought; at the stop; come home of it
         self.owner_usdc_before = 0
         self.facts: list[str] = []
 
@@ -308,13 +308,14 @@ def fall(story: Story) -> None:
     expect("stops on chain", len(stops), 1)
     event, sent = decode_log(stops[0]), story.chain.transaction(stops[0].tx_hash)
     assert isinstance(event, Stopped), "its topic is that of the event"
-    expect("worth at the stop", event.worth, 940_000_000)
+    story.worth = event.worth
+    expect("worth at the stop", 940_000_000 - story.worth in story.venue.costs_e6, True)
     sender = None if sent is None else checksum_address(sent["from"])
     expect("sender of the stop", sender, story.keeper.address)
     blocks = stops[0].block_number - fallen["block"]
     expect("chain_state.stopped", read["chain_state"]["stopped"], True)
     story.note(
-        f"worth 940.000000 <= floor 950.000000; stopped {blocks} block(s) and {took:.2f} s "
+        f"worth {usdc_text(story.worth)} <= floor 950.000000; stopped {blocks} block(s) and {took:.2f} s "
         "after the price, by enforceStopLine()"
     )
 
@@ -349,27 +350,28 @@ def leave(story: Story) -> None:
     unwind: dict[str, Any] = dict(plan["steps"][0])
     expect("who signs the unwind", unwind["who_signs"], "owner")
     expect("the unwind", story.owner.send(unwind)["succeeded"], True)
-    expect("USDC in the vault", story.usdc_of(story.vault), 940_000_000)
+    story.home = story.usdc_of(story.vault)
+    expect("USDC in the vault", story.worth - story.home in story.venue.costs_e6, True)
     story.await_mandate(
         "the unwind's row", lambda read: bool(story.steps(read, code="control_unwound"))
     )
     call = mandates.withdraw_call(story.id)
     attempts: list[str] = []
     for thief in (story.agent, story.keeper, story.stranger):
-        theft = calldata.withdraw(story.at["usdc"], thief.address, 940_000_000)
+        theft = calldata.withdraw(story.at["usdc"], thief.address, story.home)
         sent = thief.send({"to": story.vault, "data": theft}, gas=300_000)
         expect(f"withdrawal by {thief.address}", sent["succeeded"], False)
         attempts.append(sent["tx_hash"])
     expect("the owner's withdrawal", story.owner.send(call)["succeeded"], True)
     expect("USDC left in the vault", story.usdc_of(story.vault), 0)
-    expect(
-        "the owner's loss", story.owner_usdc_before - story.usdc_of(story.owner.address), 60_000_000
-    )
-    read = story.await_mandate(
-        "the rows of the withdrawal and of the agent's attempt",
-        lambda read: all(
-            story.steps(read, **one)
-            for one in ({"code": "funding_withdraw"}, {"tx_hash": attempts[0]})
+    lost = story.owner_usdc_before - story.usdc_of(story.owner.address)
+    expect("the owner's loss", lost, 1_000_000_000 - story.home)
+    rows = ({"code": "funding_withdraw"}, {"tx_hash": attempts[0]})
+    read = story.await_mandate(  # of a sale below its worth, the keeper marks the rest
+        "the rows of the withdrawal and of the agent's attempt, and a worth of nothing",
+        lambda read: (
+            read["progress"]["worth_est"] == "0.000000"
+            and all(story.steps(read, **one) for one in rows)
         ),
     )
     expect(
@@ -377,7 +379,7 @@ def leave(story: Story) -> None:
         (read["lock"]["withdrawable"], read["lock"]["reason"]),
         (False, "nothing_left"),
     )
-    story.note("940.000000 USDC are home; three attempts by others reverted")
+    story.note(f"{usdc_text(story.home)} USDC are home; three attempts by others reverted")
 
 
 def balance(story: Story) -> None:
@@ -434,9 +436,7 @@ def verify(story: Story) -> None:
     expect("the statement, from the rows", shown["flows"]["unexplained"], "0.000000")
     what = "the statement's cash, from the rows and from the service"
     expect(what, shown["cash"], statement["cash"])
-    story.note(
-        "verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit code 0"
-    )
+    story.note("verify-record record.ndjson --rpc ... --factory ... --x402-adapter ...: exit 0")
     story.note(
         f"{figures['rows']} rows and {figures['transactions']} transactions checked, "
         f"{figures['blocks_scanned']} blocks looked through,"

@@ -5,8 +5,8 @@ Safe to repeat: a contract that is recorded, has code and would be created by th
 kept, and a transaction that an interrupted run sent is waited for and found again by its nonce. On
 the devnet (network devnet, chain 84532, anvil: all three) the mock USDC is placed at Base Sepolia's
 USDC address and anvil's public accounts sign; anywhere else an Ape account signs (its passphrase
-may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue and its adapter go to chain 84532
-only.
+may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue, pool and market and
+their adapters go to chain 84532 only.
 
 Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test
 venue), TREASURY_ADDRESS (of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of
@@ -30,10 +30,12 @@ from eth_utils.conversions import to_hex
 from eth_utils.crypto import keccak
 
 from core.chain.fees import GAS_PRICE_ORACLE
+from core.mandate.venues import uniswap_v3
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (
     ADAPTERS,
     CIRCLES,
+    UNISWAPS,
     Deployed,
     OpenCall,
     Record,
@@ -52,6 +54,7 @@ from scripts._offices import (
     is_devnet,
     offices_of,
 )
+from scripts._test_market import open_market, uniswap
 
 ADMIN_DELAY_S = 3 * 24 * 3600
 USDC_E6_PER_USDC = 1_000_000
@@ -70,6 +73,8 @@ class DeployStep:
     args: Callable[[dict[str, str], Offices], list[Any]]
     # what the constructor needs to find done
     before: Callable[[dict[str, str], AccountAPI], None] | None = None
+    # what later contracts need to find done; each run completes it
+    after: Callable[[dict[str, str], AccountAPI], None] | None = None
 
 
 def require_reserve_seed(record: Record, signer: AccountAPI) -> None:
@@ -128,6 +133,17 @@ STEPS = (
         "test_venue", "TestVenue", lambda at, who: [at["usdc"], who.operator, USDC_E6_PER_USDC]
     ),
     DeployStep("test_pool", "TestPool", lambda at, who: [at["usdc"]]),
+    DeployStep("test_weth", "TestToken", lambda at, who: []),
+    DeployStep("uniswap_v3_factory", UNISWAPS, lambda at, who: []),
+    DeployStep(
+        "test_market",
+        "TestMarket",
+        lambda at, who: [
+            *(at["uniswap_v3_factory"], at["usdc"], at["test_weth"]),
+            uniswap_v3.FEE,
+        ],
+        after=lambda at, signer: open_market(at, signer, on_devnet=on_devnet()),
+    ),
     *map(adapter_step, venues().declared),
     DeployStep(
         "reserve_token",
@@ -249,7 +265,9 @@ def ensure(
     step: DeployStep, record: Record, offices: Offices, signer: AccountAPI, path: Path
 ) -> None:
     """Deploy one contract unless the record's is the same one and has code, or an earlier run sent it."""
-    container = project.get_contract(step.contract)
+    container = (
+        uniswap(UNISWAPS) if step.contract == UNISWAPS else project.get_contract(step.contract)
+    )
     args = step.args({one.name: one.address for one in record.contracts}, offices)
     creation = container.constructor.serialize_transaction(*args).data
     creation_hash = to_hex(keccak(creation))
@@ -404,6 +422,8 @@ def cli(alias: str | None, record_file: Path | None) -> None:
             continue
         ensure(step, record, offices, signer, path)
         record.save(path)
+        if step.after is not None:
+            step.after({one.name: one.address for one in record.contracts}, signer)
     record_created_by_factory(record)
     ensure_gas_oracle()
     left = [*name_venue_adapter(record, signer), *list_adapters(record, signer)]

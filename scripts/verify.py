@@ -7,7 +7,7 @@ points to the others; that the offices are held by those of the record and by no
 exactly its adapters are listed (scripts/_office_log.py); that nothing is paused and no change is
 under way. Ends with 1 when anything differs.
 
-Not checked: the code of a USDC that is not ours, storage that no view below reads, and what the
+Not checked: the code of a USDC and of a Uniswap factory that are not ours, storage that no view below reads, and what the
 node hides; ask a second node.
 """
 
@@ -26,7 +26,7 @@ from core.findings import PartFinding
 from scripts._deployed_code import expected_immutables, recorded_code_faults
 from scripts._deployments import (
     ADAPTERS,
-    CIRCLES,
+    NOT_OURS,
     ROOT,
     Deployed,
     Record,
@@ -85,7 +85,7 @@ class Findings:
 
 def check_code(findings: Findings, one: Deployed, record: Record) -> None:
     found = bytes(chain.provider.get_code(one.address))
-    if one.contract == CIRCLES:
+    if one.contract in NOT_OURS:
         findings.check(f"{one.name} code", len(found) > 0, f"{len(found)} bytes (not ours)")
         return
     faults = recorded_code_faults(one, record, found)

@@ -25,7 +25,7 @@ from scripts._deployed_code import (
     immutable_places,
 )
 from scripts._deployments import (
-    CIRCLES,
+    NOT_OURS,
     ROOT,
     Deployed,
     Record,
@@ -34,7 +34,7 @@ from scripts._deployments import (
     record_path,
 )
 
-NOT_OURS = (CIRCLES, "MockUSDC")  # and what replaces it on the devnet
+WITHOUT_SOURCE = (*NOT_OURS, "MockUSDC")  # the last stands for USDC on the devnet
 WANTED = {"*": {"*": ["evm.bytecode.object", "evm.deployedBytecode.object"]}}
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -107,7 +107,7 @@ def write_sources(
     folder.mkdir(parents=True, exist_ok=True)
     index = []
     for one in record.contracts:
-        if one.contract in NOT_OURS:
+        if one.contract in WITHOUT_SOURCE:
             continue
         artifact = artifact_of(one.contract)
         metadata = artifact["metadata"]

@@ -19,7 +19,7 @@ def test_a_deployment_is_idempotent_and_reads_back(stack_directory: Path) -> Non
         recorded = deployed(stack, record)
 
         second = run_ape("deploy", stack.rpc_url, record)
-        assert second.stdout.count("  kept") == 9
+        assert second.stdout.count("  kept") == 15
         assert "deployed in block" not in second.stdout
         assert "nothing is left to do" in second.stdout
         assert json.loads(record.read_text())["contracts"] == recorded["contracts"]

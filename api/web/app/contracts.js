@@ -36,6 +36,10 @@ export const EXITS = {
   "0xe4849b32": {
     "signature": "sell(uint256)",
     "after": ""
+  },
+  "0xd79875eb": {
+    "signature": "sell(uint256,uint256)",
+    "after": "0000000000000000000000000000000000000000000000000000000000000000"
   }
 };
 
@@ -61,6 +65,7 @@ export const ERRORS = {
   "0x20b9b340": {"name": "NotParty", "inputs": [["caller", "address"]], "meaning": "Thrown when the caller is neither the owner, the keeper nor the agent."},
   "0x23b59145": {"name": "AdapterAlreadyListed", "inputs": [["adapter", "address"]], "meaning": "Thrown when a listed adapter is listed again."},
   "0x245aecd3": {"name": "NotOwner", "inputs": [["caller", "address"]], "meaning": "Thrown when the caller, or the payer of an authorization, is not the owner."},
+  "0x24775e06": {"name": "SafeCastOverflowedUintToInt", "inputs": [["value", "uint256"]], "meaning": ""},
   "0x2611416a": {"name": "NoAgent", "inputs": [], "meaning": "Thrown when there is no agent: removed, or not set yet."},
   "0x26f12965": {"name": "UnknownKind", "inputs": [["index", "uint256"], ["kind", "uint8"]], "meaning": "Thrown when a rule's kind is none of 0 to 3."},
   "0x29c89150": {"name": "NotProposed", "inputs": [["caller", "address"]], "meaning": "Thrown when there is no proposal, or the caller is not the proposed account."},

@@ -24,6 +24,10 @@ from core.selectors import selector_of
 ADAPTER_NAME_END = "_adapter"
 
 
+# An address, or a number, by the deployment's addresses.
+Derived = Callable[[Mapping[str, str]], str | int]
+
+
 def _whole(units: int) -> tuple[Any, ...]:
     return (units,)
 
@@ -52,13 +56,13 @@ class Creation:
     """How the deployment makes an adapter, and how its code is checked.
 
     `arguments`: of the constructor. `immutables`: (variable, its value), in the order of
-    declaration. A value is a number, or a name: of a contract of the deployment (`usdc`), else of
-    the office whose holder is meant (`relay`). `domain`: of the EIP-712 domain, version 1, whose
-    immutables follow.
+    declaration. A value is a number, a name (of a contract of the deployment, as `usdc`, else of
+    the office whose holder is meant, as `relay`), or what follows from the addresses by name.
+    `domain`: of the EIP-712 domain, version 1, whose immutables follow.
     """
 
     arguments: tuple[str | int, ...] = ("usdc",)
-    immutables: tuple[tuple[str, str | int], ...] = (("USDC", "usdc"),)
+    immutables: tuple[tuple[str, str | int | Derived], ...] = (("USDC", "usdc"),)
     domain: str | None = None
 
 

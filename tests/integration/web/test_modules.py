@@ -13,7 +13,7 @@ from eth_utils.crypto import keccak
 from core.chain.abi import encode_values, errors_by_selector, function, types_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
-from core.mandate.venues import erc4626, test_venue
+from core.mandate.venues import erc4626, test_venue, uniswap_v3
 from tests.personas import PERSONAS
 
 HERE = Path(__file__).parent
@@ -52,7 +52,7 @@ def calls() -> dict[str, Any]:
             "position": {"adapter": ADAPTER, "units": str(units), "exit": leave.selector},
             "data": calldata.unwind([VaultCall(ADAPTER, 0, leave.data(units))]),
         }
-        for leave in (test_venue.VENUE.exit, erc4626.VENUE.exit)
+        for leave in (test_venue.VENUE.exit, erc4626.VENUE.exit, uniswap_v3.VENUE.exit)
         if leave is not None
         for units in (1, 50_000_000, 2**255)
     ]

@@ -7,7 +7,7 @@ import pytest
 import core.mandate.venues
 from core.chain.abi import functions
 from core.mandate.rules.close_plan import ClosedBy
-from core.mandate.venues import relay, test_venue, x402
+from core.mandate.venues import relay, test_venue, uniswap_v3, x402
 from core.mandate.venues.registry import Exit, Venue, Venues, venue_name, venues
 from core.targets.known_signatures import signatures_by_selector
 from scripts._deployments import ADAPTERS
@@ -34,6 +34,7 @@ def test_declared__are_the_adapters_that_are_deployed() -> None:
         "erc4626_adapter",
         "relay_adapter",
         "test_venue_adapter",
+        "uniswap_v3_adapter",
         "x402_adapter",
     )
 
@@ -60,6 +61,17 @@ def test_declared__one_takes_payments_and_one_is_closed_by_the_relay() -> None:
 def test_exit__of_the_test_venue__is_its_sale_of_all_units() -> None:
     assert test_venue.VENUE.exit is not None
     assert test_venue.VENUE.exit.data(5) == test_venue.sell(5)
+
+
+def test_pool__of_two_tokens_and_a_fee__is_where_uniswap_has_it() -> None:
+    """USDC and WETH at 0.05 % on Ethereum."""
+    at = {
+        "uniswap_v3_factory": "0x1F98431c8aD98523631AE4a59f267346ea31F984",
+        "usdc": "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
+        "test_weth": "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
+    }
+    assert uniswap_v3.pool_address(at) == "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640"
+    assert uniswap_v3.is_usdc_token0(at) == 1
 
 
 def test_exit_of__prefers_the_venues_own() -> None:

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.30;
+
+import "../base/UniswapV3Test.sol";
+
+/// @dev A pool whose liquidity lies within a tenth of the price: beyond it, the price goes anywhere for nothing. Who moves it
+/// out of there pays for crossing it, and that alone. docs/venues-onchain.md says what follows for `minLiquidity`.
+contract NarrowPoolTest is UniswapV3Test {
+    int24 private constant TICK = -198_080; // of 2,500 USDC
+    uint160 private constant BELOW_TICK_700000 = 50_041_772_226_481; // as a root, times 2^96
+    int24 private constant WIDTH = 1_050; // ticks of a tenth, about
+
+    function setUp() public override {
+        super.setUp();
+        token = TestToken(_deployToken("TestToken.sol", true));
+        market = _deployMarket();
+        usdc.mint(address(market), 1_000_000_000 * USD);
+        token.mint(address(market), 400_000 * WHOLE);
+        usdc.mint(address(this), 1_000_000_000 * USD);
+        token.mint(address(this), 400_000 * WHOLE);
+        market.open(PRICE, 0);
+        pool.mint(address(this), TICK - WIDTH, TICK + WIDTH, LIQUIDITY, "");
+        pool.increaseObservationCardinalityNext(OBSERVATIONS);
+        _pass(1 hours);
+        market.moveTo(PRICE + USD);
+        market.moveTo(PRICE);
+        swaps = _deployAdapter(address(token), MIN_LIQUIDITY);
+        _addSwapRules();
+        terms.nonce += 1;
+        vault = _createWorking();
+        _hold(100 * USD);
+    }
+
+    function uniswapV3MintCallback(uint256 owed0, uint256 owed1, bytes calldata) external {
+        token.transfer(address(pool), owed0);
+        usdc.transfer(address(pool), owed1);
+    }
+
+    function uniswapV3SwapCallback(int256 owed0, int256, bytes calldata) external {
+        token.transfer(address(pool), uint256(owed0));
+    }
+
+    function test_attack__a_block_beyond_all_liquidity__makes_the_value_unknown() public {
+        market.moveTo(1);
+        _pass(2);
+        vm.expectPartialRevert(ErrorsLib.BadTerms.selector);
+        swaps.valueOf(address(vault));
+    }
+
+    function test_attack__a_block_beyond_all_liquidity_but_ones_own__lowers_the_value_by_a_quarter_for_the_crossing()
+        public
+    {
+        uint256 value = _value();
+        pool.mint(address(this), -700_010, -700_000, 1e15, "");
+        uint256 before = _holdings();
+        pool.swap(address(this), true, type(int256).max, BELOW_TICK_700000, "");
+        _assertNear(before - _holdings(), 139_178 * USD, 100); // 0.28 % of 50 million
+        _pass(2);
+
+        _assertNear(_value(), value * 7_156 / 10_000, 10);
+    }
+
+    /// @dev Of this test, which trades, at the price that everybody else has.
+    function _holdings() private view returns (uint256) {
+        return usdc.balanceOf(address(this)) + token.balanceOf(address(this)) * PRICE / WHOLE;
+    }
+}
