@@ -29,13 +29,13 @@ from core.chain.abi import function
 from core.chain.blocks import BlockHeader
 from core.chain.nodes import Request
 from core.chain.reader import VIEW_GAS, output_of
+from core.jobs.each import isolated
 from core.keeper.views import WatchedVault
 from core.mandate.chain import lens
 from core.mandate.chain.lens import LensBlock, LensOutcome, LensReading, LensRow
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.money import MAX_ABS_USDC_E6, UnixSeconds, UsdcE6
-from keeper.isolation import isolated
 from keeper.plan import NodeReadings, in_turn
 from keeper.state import (
     OUT_OF_RANGE,

@@ -19,10 +19,10 @@ from functools import partial
 
 import structlog
 
+from core.jobs.each import isolated
 from core.keeper.views import WatchedVault
 from core.money import UnixSeconds
 from keeper import plan
-from keeper.isolation import isolated
 from keeper.plan import NodeReadings
 from keeper.read import Lenses
 from keeper.state import FELL, Action, IntentKind, VaultReading

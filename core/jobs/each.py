@@ -1,5 +1,5 @@
-"""Many rows in one run of a slow job, each in a transaction of its own: one that fails is left for the
-next run, while the others go on.
+"""Many rows, vaults or nodes in one run: one that fails is left for the next run, while the others go
+on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from core.db.leadership import LeadershipLostError
 from core.db.refused import is_time_out, refused_state
 from core.jobs.rules import ATTENTION
 
@@ -16,16 +17,19 @@ T = TypeVar("T")
 log = structlog.get_logger("jobs")
 
 
-def isolated(do: Callable[[], T], **about: object) -> T | None:
+def isolated(do: Callable[[], T], *, is_joint: bool = False, **about: object) -> T | None:
     """What `do` answers; None when it raised, which is logged with `about`.
 
-    What the database refuses of a row, and the time-outs of its locks, are the row's own; a lost
-    lock of the job and a database in trouble end the run.
+    What the database refuses of a row, and the time-outs of its locks, are the row's own, unless the
+    rows share a transaction (`is_joint`); a lost lead, a lost lock of the job and a database in
+    trouble end the run.
     """
     try:
         return do()
+    except LeadershipLostError:
+        raise
     except SQLAlchemyError as error:
-        if refused_state(error) is None and not is_time_out(error):
+        if is_joint or (refused_state(error) is None and not is_time_out(error)):
             raise
         log.exception("skipped one item after an unexpected error", **about)
     except Exception:  # nothing that one of many rows brings may stop the others

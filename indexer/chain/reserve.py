@@ -2,7 +2,7 @@
 its conversions credited once they are safe.
 
     new database: followed from the first block on
-    a record that was begun without it: confirmed from the deployment's block to the tip --> mark `reserve_followed`
+    a record that was begun without it: confirmed from the deployment's block to `safe`, read to the tip --> mark `reserve_followed`
     events up to `safe` --as nodes agree about them--> mark `reserve_confirmed`; what the record said otherwise is replaced
     conversion --its block is confirmed and safe--> credited, held or set aside
 
@@ -18,9 +18,10 @@ Laws
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 import structlog
 from sqlalchemy.orm import Session
@@ -38,7 +39,7 @@ from core.reserve.events import (
     replace_events,
 )
 from core.reserve.rules import ConversionStatus
-from indexer.chain.confirmed_range import TURN_S, ConfirmedLogs, ConfirmedRanges
+from indexer.chain.confirmed_range import NODES_WITHIN_S, TURN_S, ConfirmedLogs, ConfirmedRanges
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import MAY_REFUSE, refusal_of
@@ -63,8 +64,7 @@ class Crediting:
             return
         with chain.database.read() as session:
             is_followed = repository.cursor(session, RESERVE_FOLLOWED) is not None
-            up_to = repository.cursor(session, SAFE if is_followed else TIP)
-            if up_to is None:
+            if (up_to := repository.cursor(session, SAFE)) is None:
                 return
             at = self._ranges.at(session)
             again = self._where_it_was_right(session, at)
@@ -79,15 +79,34 @@ class Crediting:
             self._ranges.tell_behind(at, up_to)
             self._credit_some(min(at.number, up_to.number), over_at)
         elif at == up_to:
-            self._follow(up_to)
+            self._follow(at, wanted)
 
-    def _follow(self, tip: Cursor) -> None:
-        """The record has all of the token's events up to there, which is its tip unless it grew."""
+    def _follow(self, safe: Cursor, wanted: Sequence[Mapping[str, Any]]) -> None:
+        """The record has all of the token's events up to there: up to its tip a node that has it is
+        enough, as for every later block until it is safe.
+        """
         chain = self._chain
+        with chain.database.read() as session:
+            if (tip := repository.cursor(session, TIP)) is None:
+                return
+        logs: Sequence[RawLog] | None = ()
+        if safe != tip:
+            asked = safe.number + 1, tip.number, wanted, NODES_WITHIN_S, chain.reader.rpc.names
+            answers = chain.reader.logs_of_each(*asked).values()
+            logs = next((logs for logs, newest in answers if newest.hash == tip.hash), None)
+        if logs is None:
+            return
         with chain.database.write() as session:
             chain.fence(session)
             if repository.cursor(session, TIP) != tip:
                 return
+            hashes = {tip.hash, *(one.block_hash for one in logs)}
+            times = repository.canonical_times(session, chain.chain_id, hashes)
+            if times.keys() != hashes:
+                return
+            self._replace(
+                session, ConfirmedLogs(safe.number, tip, times[tip.hash], tuple(logs), times)
+            )
             chain.watch_changed.set()
             repository.save_mark(
                 session, RESERVE_FOLLOWED, chain.chain_id, tip, chain.epoch, self._clock()

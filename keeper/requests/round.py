@@ -35,6 +35,7 @@ from core.chain.fees import layer_1_fee_wei
 from core.custody.rules import TRANSFER_GAS
 from core.db.engine import WriteSession
 from core.errors import OutsideError
+from core.jobs.each import isolated
 from core.keeper import gas, queue
 from core.keeper import intents as rows
 from core.keeper.gas import SPONSOR as SPONSORED
@@ -48,7 +49,6 @@ from core.sponsored.rules import BUY_GAS, UNSIGNED_BUY_BYTES
 from core.times import next_day
 from keeper.gas import quotes
 from keeper.intents import Desk, intent_of_request
-from keeper.isolation import isolated
 from keeper.outbox_kinds import Builder, LapsedError
 from keeper.send import Sender
 from keeper.state import Role
@@ -253,7 +253,9 @@ class RequestRound:
         built = list[_Built]()
         with self.desk.database.read() as session:
             for one, place in due:
-                found = isolated(partial(self._intent, session, one, head, now), request=one.id)
+                found = isolated(
+                    partial(self._intent, session, one, head, now), is_joint=True, request=one.id
+                )
                 built.append((place, found))
                 self.sign()
         return built

@@ -209,7 +209,6 @@ EDGES = {
     "indexer/loop.py",
     "indexer/beside.py",
     "keeper/main.py",
-    "keeper/isolation.py",
     "keeper/requests/loop.py",
     "core/jobs/schedule.py",
     "core/jobs/each.py",

@@ -367,7 +367,7 @@ def test_a_record_that_was_begun_without_the_token__reads_its_history(
     with follower.database.read() as session:
         assert queries.state(session) is None
     follower.restart(reserve_token=token.address)
-    follower.tip.round()
+    follower.be_safe()
     follower.crediting.round()
     with follower.database.read() as session:
         assert blocks.cursor(session, RESERVE_FOLLOWED) is not None
@@ -383,6 +383,7 @@ def test_a_history_about_which_nodes_disagree__is_read_once_they_agree(
 ) -> None:
     token.buy(AGENT, 102 * USDC)
     follower.catch_up()
+    follower.be_safe()
     follower.restart(reserve_token=token.address)
     rpc = type(follower.chain.reader.rpc)
     asked = rpc.batch_of_each

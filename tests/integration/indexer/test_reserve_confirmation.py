@@ -8,10 +8,13 @@ import pytest
 from sqlalchemy import text
 
 from api.areas.reserve.jobs import run
+from core.blocks import queries as blocks
+from core.blocks.queries import RESERVE_FOLLOWED
 from core.chain.abi import events_of
 from core.credits.rules.buckets import Credits
 from core.reserve import queries
 from core.reserve.queries import ReserveState
+from indexer.chain.reserve import Crediting
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
 from tests.integration.indexer.conftest import Follower, now_utc
@@ -225,3 +228,32 @@ def test_a_block_that_was_away_while_a_lie_was_repaired__has_the_right_numbers_o
     chain.anvil.revert(snapshot)
     assert bought() == first
     assert is_the_contracts(following, token)
+
+
+def test_a_second_node_one_block_behind__does_not_hold_up_that_the_token_is_followed(
+    follower: Follower, token: TokenOnChain
+) -> None:
+    token.buy(AGENT, 102 * USDC)
+    follower.catch_up()
+    follower.be_safe()
+    follower.restart(reserve_token=token.address)
+    clocked = Clocked(follower, "first", "second")
+
+    def behind(call: Any, result: Any) -> Any:
+        if call["method"] != "eth_getBlockByNumber":
+            return result
+        if call["params"][0] == "latest":
+            return clocked.ask("eth_getBlockByNumber", hex(clocked.height - 1), False)
+        return None if call["params"][0] == hex(clocked.height) else result
+
+    clocked.wire.views = {"second": behind}
+    clocked.follower._tip = clocked.tip
+    crediting = Crediting(follower.chain, now_utc)
+    try:
+        for _ in range(5):
+            clocked.rounds(2)
+            crediting.round()
+    finally:
+        clocked.close()
+    with follower.database.read() as session:
+        assert blocks.cursor(session, RESERVE_FOLLOWED) is not None
