@@ -130,7 +130,7 @@ def last_rows_before(
 
 
 @dataclass(frozen=True, slots=True)
-class VaultTotals:
+class AllVaults:
     """Of the mandates that have a vault on the chain; `held_usdc_e6`: their cash by the record."""
 
     at_work: int
@@ -138,7 +138,7 @@ class VaultTotals:
     refused_attempts: int
 
 
-def vault_totals(session: Session, chain_id: int) -> VaultTotals:
+def vault_totals(session: Session, chain_id: int) -> AllVaults:
     """Reads the heads of all ledgers: for answers that are kept for a while."""
     of_vaults = and_(
         Vault.chain_id == chain_id, not_orphaned(Vault.chain_id, Vault.created_block_hash)
@@ -160,4 +160,4 @@ def vault_totals(session: Session, chain_id: int) -> VaultTotals:
         .where(~exists().where(reversal.reverses_id == MandateEvent.id))
     )
     at_work, held = session.execute(heads).one()
-    return VaultTotals(at_work, UsdcE6(int(held)), session.scalar(refused) or 0)
+    return AllVaults(at_work, UsdcE6(int(held)), session.scalar(refused) or 0)

@@ -7,7 +7,7 @@ from core.db.engine import Database
 from core.hexes import bytes_of
 from core.mandate.ledger.reversal import reverse_blocks
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
-from core.mandate.views import VaultTotals, vault_totals
+from core.mandate.views import AllVaults, vault_totals
 from core.money import UsdcE6
 from tests.integration.core.hall.test_builds import WALLET, agent, append, mandate
 from tests.integration.core.rows import BLOCK_A, BLOCK_B, CHAIN, NOW
@@ -46,7 +46,7 @@ def add_vault(database: Database, mandate_id: int, public_id: str, address: int)
         )
 
 
-def totals(database: Database, chain_id: int = CHAIN) -> VaultTotals:
+def totals(database: Database, chain_id: int = CHAIN) -> AllVaults:
     with database.read() as session:
         return vault_totals(session, chain_id)
 
@@ -54,7 +54,7 @@ def totals(database: Database, chain_id: int = CHAIN) -> VaultTotals:
 def test_vaults_of_the_chain_count__and_a_refusal_that_a_reorg_took_back_does_not(
     database: Database,
 ) -> None:
-    assert totals(database) == VaultTotals(0, UsdcE6(0), 0)
+    assert totals(database) == AllVaults(0, UsdcE6(0), 0)
     agent_id = agent(database, WALLET)
     at_work = mandate(database, agent_id, Told().on(0).deposit(1_000).on(1).buy(100))
     stopped = Told().on(0).deposit(1_000).on(1).stop().withdraw(400)
@@ -65,8 +65,8 @@ def test_vaults_of_the_chain_count__and_a_refusal_that_a_reorg_took_back_does_no
     append(database, at_work, [refused(1, BLOCK_A), refused(2, BLOCK_B)])
     append(database, no_vault, [refused(3, "0x" + "dd" * 32)])
 
-    assert totals(database) == VaultTotals(1, UsdcE6(1_500 * USDC), 2)
+    assert totals(database) == AllVaults(1, UsdcE6(1_500 * USDC), 2)
     with database.write() as session:
         reverse_blocks(session, [BLOCK_B], NOW)
-    assert totals(database) == VaultTotals(1, UsdcE6(1_500 * USDC), 1)
-    assert totals(database, chain_id=1) == VaultTotals(0, UsdcE6(0), 0)
+    assert totals(database) == AllVaults(1, UsdcE6(1_500 * USDC), 1)
+    assert totals(database, chain_id=1) == AllVaults(0, UsdcE6(0), 0)
