@@ -53,6 +53,11 @@ SHADOW: Final = sql(
     "values (1, 0, 0, true, now()) on conflict (id) do update "
     "set computed_at = shadow_book.computed_at + interval '1 minute'"
 )
+VAULT: Final = sql(
+    "insert into vault (chain_id, address, created_block_hash, created_number, created_at, factory, "
+    "terms_digest, public_id, owner, mandate_id) select chain_id, terms_digest, terms_digest, 1, 1, "
+    "'\\xfa', terms_digest, public_id, '\\x01', id from mandate"
+)
 INSIGHT: Final = sql(
     "insert into market_insight (key, kind, exchange, day, headline, evidence, is_suppressed, "
     "is_simulated, at, updated_at) select 'k' || n, 'venue_drain', 'binance', "
@@ -66,6 +71,7 @@ KEPT_ANSWERS: Final[Mapping[str, tuple[str, Write]]] = {
     "board.rows": ("/board", PRICE),
     "board.warnings": ("/board/warnings", WARNING),
     "board.timeline": ("/board/token/timeline?token=DUST", WARNING),
+    "discovery.overview": ("/overview", VAULT),
     "discovery.ready": ("/health/ready", node_is_down),
     "notes.read": ("/kg/BTC.md", GRADE),
     "notes.list": ("/kg/notes", GRADE),
