@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.kernel.bodies import etag_of
 from api.kernel.credentials import KEY_HEADER, Credentials, one_of
-from api.kernel.operation import Operation
+from api.kernel.operation import CachePolicy, Operation
 
 NOT_MODIFIED = 304
 ETAG = "ETag"
@@ -31,18 +31,17 @@ def add_cache_headers(answer: Response, operation: Operation, credentials: Crede
     """What a cache needs, where the answer may be kept."""
     if operation.cache is None or answer.status_code != operation.statuses[0]:
         return
-    own_max_age_s = operation.cache.private_max_age_s
-    if credentials.key is None and credentials.bearer is None:
-        control = f"public, max-age={operation.cache.max_age_s}"
-    else:
-        control = (
-            f"private, max-age={own_max_age_s}"
-            if own_max_age_s is not None
-            else "private, no-cache"
-        )
+    is_public = credentials.key is None and credentials.bearer is None
     answer.headers.setdefault(ETAG, etag_of(bytes(answer.body)))
-    answer.headers["Cache-Control"] = control
+    answer.headers["Cache-Control"] = _control(operation.cache, is_public)
     answer.headers["Vary"] = f"{KEY_HEADER}, Authorization"
+
+
+def _control(cache: CachePolicy, is_public: bool) -> str:
+    if is_public:
+        return f"public, max-age={cache.max_age_s}"
+    own = cache.private_max_age_s
+    return "private, no-cache" if own is None else f"private, max-age={own}"
 
 
 class ConditionalRequests:

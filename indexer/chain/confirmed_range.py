@@ -80,7 +80,7 @@ class ConfirmedRanges:
         """
         chain, chain_id = self._chain, self._chain.chain_id
         while at.number < up_to.number and time.monotonic() < over_at:
-            found = self._read(at, up_to, wanted)
+            found = self.read(at, up_to, wanted)
             if found is None:
                 break
             with chain.database.write() as session:
@@ -95,7 +95,7 @@ class ConfirmedRanges:
             at = last
         return at
 
-    def tell_behind(self, at: Cursor, safe: Cursor) -> None:
+    def measure_behind(self, at: Cursor, safe: Cursor) -> None:
         """How far the mark is behind, by the blocks' times."""
         chain = self._chain
         with chain.database.read() as session:
@@ -104,15 +104,19 @@ class ConfirmedRanges:
             behind_s = times[safe.hash] - times[at.hash]
             chain.metrics.confirmed_behind.labels(self._mark).set(behind_s)
 
-    def _read(self, at: Cursor, up_to: Cursor, wanted: Wanted) -> ConfirmedLogs | None:
-        """The next range; None: it is not confirmed now."""
+    def read(
+        self, at: Cursor, up_to: Cursor, wanted: Wanted, enough: int = 2
+    ) -> ConfirmedLogs | None:
+        """The next range, as so many nodes say at least, and more than say anything else unless one is
+        enough; None: it is not confirmed now.
+        """
         chain = self._chain
         with chain.database.read() as session:
             ours = repository.kept_header(session, chain.chain_id, up_to.number)
             if ours is None or ours.hash != up_to.hash:
                 return None  # a reorg since the position was read
             filters = wanted(session, at)
-            if not filters:
+            if not filters or at == up_to:
                 return ConfirmedLogs(at.number, up_to, ours.timestamp)
             number = min(up_to.number, at.number + self._size.blocks)
             last_hash = repository.canonical_hash(session, chain.chain_id, number)
@@ -121,25 +125,31 @@ class ConfirmedRanges:
         asked = (at.number + 1, number, filters, NODES_WITHIN_S, names)
         answered = [
             (name, (header.timestamp, tuple(sorted(set(logs), key=attrgetter("place")))))
-            for _ in range(2 if len(names) == 1 else 1)
+            for _ in range(enough if len(names) == 1 else 1)
             for name, (logs, header) in chain.reader.logs_of_each(*asked).items()
             if header.hash == last_hash
         ]
-        answers = Counter(one for _, one in answered).most_common()
-        (last_at, logs), votes = answers[0] if answers else ((0, ()), 0)
-        is_agreed = votes > 1 and 2 * votes > len(answered)
-        apart = {name for name, one in answered if one != (last_at, logs) or not is_agreed}
+        hashes = {log.block_hash for _, (_, logs) in answered for log in logs}
+        with chain.database.read() as session:
+            times = repository.canonical_times(session, chain.chain_id, hashes)
+        answers = Counter(one for _, one in answered)
+        sound = [one for one, _ in answers.most_common() if _is_sound(one[1], times)]
+        best = sound[0] if sound else (0, ())
+        votes = answers[best]
+        is_agreed = votes >= enough and (enough == 1 or 2 * votes > len(answered))
+        apart = {name for name, one in answered if one != best or not is_agreed}
         if len(answers) > 1 and (new := apart - self._logged.keys()):
             self._logged.update(dict.fromkeys(new))
             span = {"above": at.number, "up_to": number}
             log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(new), **span)
-        if not is_agreed or len({one.place for one in logs}) < len(logs):
+        if not is_agreed:
             self._size.failed(number - at.number)
             return None
-        self._size.took(number - at.number, len(logs))
-        hashes = {one.block_hash for one in logs}
-        with chain.database.read() as session:
-            times = repository.canonical_times(session, chain.chain_id, hashes)
-        if times.keys() != hashes:
-            return None
-        return ConfirmedLogs(at.number, Cursor(number, last_hash), last_at, logs, times)
+        self._size.took(number - at.number, len(best[1]))
+        return ConfirmedLogs(at.number, Cursor(number, last_hash), *best, times)
+
+
+def _is_sound(logs: Sequence[RawLog], times: Mapping[str, int]) -> bool:
+    """One log at a place, all in blocks of ours."""
+    places = {one.place for one in logs if one.block_hash in times}
+    return len(places) == len(logs)

@@ -39,7 +39,7 @@ from core.reserve.events import (
     replace_events,
 )
 from core.reserve.rules import ConversionStatus
-from indexer.chain.confirmed_range import NODES_WITHIN_S, TURN_S, ConfirmedLogs, ConfirmedRanges
+from indexer.chain.confirmed_range import TURN_S, ConfirmedLogs, ConfirmedRanges
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import MAY_REFUSE, refusal_of
@@ -54,6 +54,7 @@ class Crediting:
         self._chain = chain
         self._clock = clock
         self._ranges = ConfirmedRanges(chain, RESERVE_CONFIRMED, clock)
+        self._newest = ConfirmedRanges(chain, RESERVE_CONFIRMED, clock)  # of blocks above safe
         self._after: bytes | None = None
         self._wrong_at = 0  # height of the reading that was last found wrong
 
@@ -73,40 +74,31 @@ class Crediting:
                 chain.fence(session)
                 repository.move_cursor(session, RESERVE_CONFIRMED, at, again, chain.epoch, now)
             at = again
-        wanted = [{"address": chain.reserve_token}]
-        at = self._ranges.confirm(at, up_to, over_at, lambda *_: wanted, self._replace)
+        at = self._ranges.confirm(at, up_to, over_at, self._wanted, self._replace)
         if is_followed:
-            self._ranges.tell_behind(at, up_to)
+            self._ranges.measure_behind(at, up_to)
             self._credit_some(min(at.number, up_to.number), over_at)
         elif at == up_to:
-            self._follow(at, wanted)
+            self._follow(at)
 
-    def _follow(self, safe: Cursor, wanted: Sequence[Mapping[str, Any]]) -> None:
+    def _wanted(self, session: Session, at: Cursor) -> Sequence[Mapping[str, Any]]:
+        return [{"address": self._chain.reserve_token}]
+
+    def _follow(self, safe: Cursor) -> None:
         """The record has all of the token's events up to there: up to its tip a node that has it is
         enough, as for every later block until it is safe.
         """
         chain = self._chain
         with chain.database.read() as session:
-            if (tip := repository.cursor(session, TIP)) is None:
-                return
-        logs: Sequence[RawLog] | None = ()
-        if safe != tip:
-            asked = safe.number + 1, tip.number, wanted, NODES_WITHIN_S, chain.reader.rpc.names
-            answers = chain.reader.logs_of_each(*asked).values()
-            logs = next((logs for logs, newest in answers if newest.hash == tip.hash), None)
-        if logs is None:
+            tip = repository.cursor(session, TIP)
+        found = None if tip is None else self._newest.read(safe, tip, self._wanted, enough=1)
+        if tip is None or found is None or found.last != tip:
             return
         with chain.database.write() as session:
             chain.fence(session)
             if repository.cursor(session, TIP) != tip:
                 return
-            hashes = {tip.hash, *(one.block_hash for one in logs)}
-            times = repository.canonical_times(session, chain.chain_id, hashes)
-            if times.keys() != hashes:
-                return
-            self._replace(
-                session, ConfirmedLogs(safe.number, tip, times[tip.hash], tuple(logs), times)
-            )
+            self._replace(session, found)
             chain.watch_changed.set()
             repository.save_mark(
                 session, RESERVE_FOLLOWED, chain.chain_id, tip, chain.epoch, self._clock()

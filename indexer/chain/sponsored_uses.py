@@ -43,7 +43,7 @@ class SponsoredUses:
                 return
             at = self._ranges.at(session)
         at = self._ranges.confirm(at, safe, over_at, self._wanted, self._replace)
-        self._ranges.tell_behind(at, safe)
+        self._ranges.measure_behind(at, safe)
 
     def _wanted(self, session: Session, at: Cursor) -> Sequence[dict[str, Any]]:
         """The uses of quoted authorizations, what they moved, and what was minted for it: by buyer,

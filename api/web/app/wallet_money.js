@@ -1,10 +1,10 @@
 // What the wallet itself can pay, read from the chain before anything is signed.
 
-import { addressWord, wordsOf } from "./abi.js";
+import { addressWord } from "./abi.js";
 import { SELECTORS } from "./contracts.js";
 import { amountText } from "./format.js";
 import { useResource } from "./resource.js";
-import { isLoopback, readService, wallet, walletState } from "./session.js";
+import { askedWord, isLoopback, readService, wallet, walletState } from "./session.js";
 import { Amount, html, Notice } from "./ui.js";
 
 const FAUCET = "https://faucet.circle.com";
@@ -16,12 +16,11 @@ async function read() {
   if (chosen === null || address === null) return null;
   const { chain_id, contracts } = await readService();
   if (walletState.value.chainId !== chain_id) return null;
-  const call = { to: contracts.usdc, data: SELECTORS.balanceOf + addressWord(address) };
-  const [units, wei] = await Promise.all([
-    chosen.request("eth_call", [call, "latest"]),
+  const [usdc, wei] = await Promise.all([
+    askedWord(chain_id, contracts.usdc ?? "", SELECTORS.balanceOf + addressWord(address)),
     chosen.request("eth_getBalance", [address, "latest"]),
   ]);
-  return { usdc: BigInt(`0x${wordsOf(units, 1)[0]}`), wei: BigInt(String(wei)) };
+  return { usdc, wei: BigInt(String(wei)) };
 }
 
 /**

@@ -1,7 +1,6 @@
 // What the parts of the Reserve page share: amounts of the token, and questions to its contract through the wallet.
 
-import { wordsOf } from "../app/abi.js";
-import { chosenWallet, walletState } from "../app/session.js";
+import { askedWord, chosenWallet, walletState } from "../app/session.js";
 
 /** @typedef {import("../app/answers.js").ReserveConfig} ReserveConfig */
 
@@ -34,10 +33,6 @@ export async function sender() {
  * @param {ReserveConfig} config @param {string} data @param {string} [to] the token, unless named
  * @returns {Promise<bigint>} what the contract itself answers
  */
-export async function ask(config, data, to = config.contracts.reserve_token) {
-  const call = { to, data };
-  const wallet = chosenWallet();
-  await wallet.requireChain(config.chain_id);
-  const [word = "0"] = wordsOf(await wallet.request("eth_call", [call, "latest"]), 1);
-  return BigInt(`0x${word}`);
+export function ask(config, data, to = config.contracts.reserve_token) {
+  return askedWord(config.chain_id, to, data);
 }
