@@ -12,6 +12,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NoReturn
 
 import httpx
@@ -22,7 +23,6 @@ from core.errors import OutsideError
 
 ANSWER_S = 2.0
 ANSWER_BYTES = 1_000_000
-TLS = ssl.create_default_context()
 # as they are sent: what is compressed could be larger than it says
 HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
 # what the SDK lets through, of its own and of what it builds on
@@ -73,7 +73,7 @@ class BoundedSession:
         content, raw = json.dumps(body).encode(), bytearray()
         async with (
             asyncio.timeout(self._answer_s),
-            httpx.AsyncClient(verify=TLS, trust_env=False, timeout=self._answer_s) as client,
+            httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=self._answer_s) as client,
             client.stream("POST", url, content=content, headers=HEADERS) as answer,
         ):
             async for part in answer.aiter_raw():
@@ -90,6 +90,12 @@ def bare_info(url: str, session: BoundedSession) -> Info:
     info = Info(url, skip_ws=True, meta={"universe": []}, spot_meta={"universe": [], "tokens": []})
     info.session = session
     return info
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The machine's authorities, read at the first request and not by every process's start."""
+    return ssl.create_default_context()
 
 
 def _refuse_constant(name: str) -> NoReturn:
