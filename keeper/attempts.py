@@ -33,7 +33,7 @@ from keeper.state import YIELDING
 
 SUCCESS = 1
 STUCK_BLOCKS = 3  # after its last offer, in which its bytes may still be mined
-OVER_BLOCKS = 64  # below the newest block, where no node names a safe one
+OVER_BLOCKS = 64  # below its newest block, where a node names no safe one
 DEEP_BLOCKS = 1_800  # over whatever a node calls safe
 ASKED_AT_ONCE = 25  # receipts
 
@@ -139,14 +139,17 @@ def broadcast(
 
 def safe_block(rpc: Nodes, quotes: Quotes) -> int:
     """The lowest block that a node calls safe, of those that get on, since an early one could be
-    orphaned.
+    orphaned: some call their newest block so, and another's silence makes nothing of it true.
     """
     asked: list[Request] = [("eth_getBlockByNumber", ["safe", False])]
     heights = quotes.rising_heights()
-    answers = of_each(rpc, asked, heights, [results.header]).values()
-    named = [header.number for (header,) in answers if isinstance(header, BlockHeader)]
-    lowest = min(heights.values())
-    return max(min(named, default=lowest - OVER_BLOCKS), lowest - DEEP_BLOCKS)
+    answers = of_each(rpc, asked, heights, [results.header])
+    named = [
+        one.number if isinstance(one, BlockHeader) else height - OVER_BLOCKS
+        for name, height in heights.items()
+        for one in answers.get(name, [None])
+    ]
+    return max(min(named), min(heights.values()) - DEEP_BLOCKS)
 
 
 def agreed(

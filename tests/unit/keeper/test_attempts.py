@@ -178,6 +178,8 @@ def header_at(number: int) -> BlockHeader:
         ((1_000, 500), ("n0",), (970, 470), 970),
         ((3_000, 3_000), ("n0", "n1"), (2_970, 470), 3_000 - DEEP_BLOCKS),
         ((1_000, 1_000), (), (970, 968), 968),
+        # erigontech/erigon 15498: it calls its newest block safe; the other one knows no such tag
+        ((1_000, 1_000), ("n0", "n1"), (1_000, None), 1_000 - OVER_BLOCKS),
     ],
 )
 def test_safe_block__is_the_lowest_that_nodes_name_which_get_on(
