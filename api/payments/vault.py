@@ -5,7 +5,7 @@ transaction and serves once.
 
 Laws
 - The event must name our payee, the price and the resource, in a transaction that is at or below
-  the chain's `safe` block.
+  the chain's `safe` block, as two of the nodes that answer say.
 - An event is public, so that only the agent of the vault's mandate may present it.
 """
 
@@ -33,10 +33,9 @@ from core.hexes import bytes_of
 from core.mandate.queries import is_agent_of_vault
 from core.mandate.rules.events import X402Paid
 from core.payments import queries as payments
-from core.payments.chain import resource_hash, vault_payments_of
+from core.payments.chain import ASKED_S, resource_hash, safe_receipt, vault_payments_of
 
 RETRY_S: Final = 10
-ASKED_S: Final = 2.0  # how long one node has to say whether it knows a transaction
 HASH_CHARACTERS: Final = 66
 
 
@@ -103,14 +102,14 @@ def _safe_receipt(read: MeteredRead, tx_hash: str) -> TransactionReceipt:
     block, or for that to be safe.
     """
     chain = read.deps.chain
-    receipt, safe = chain.receipt(tx_hash), chain.header("safe")
+    receipt = safe_receipt(chain, tx_hash)
     if receipt is None and not _may_be_mined(chain, tx_hash):
         detail = (
             f"There is no such transaction on chain {read.deps.chain_id}; send it again once it "
             "is mined."
         )
         raise unpaid(read, "payment_invalid", detail)
-    if receipt is None or safe is None or receipt.block_number > safe.number:
+    if receipt is None:
         detail = (
             "The vault's payment is not in a safe block yet; send the same call with the same "
             "payment again."

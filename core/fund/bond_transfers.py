@@ -1,8 +1,7 @@
 """What the chain says of a bond in USDC: a transfer from one address to another, of exactly so much.
 
 Law: a bond is paid, and given back, by the token's own log in a successful transaction at or below
-the `safe` block; never by anybody's word. One node says both, the block first, so that the receipt is of
-what was safe before it.
+the `safe` block, as two of the nodes that answer say; never by anybody's word.
 """
 
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from core.chain.blocks import RawLog
 from core.chain.reader import ChainReader
 from core.errors import InvalidParameterError, MandateError
 from core.money import usdc_text
+from core.payments.chain import safe_receipt
 
-SAFE = "safe"
 WORD_CHARACTERS = 66
 
 
@@ -38,9 +37,7 @@ def require_transfer(chain: ChainReader, tx_hash: str, wanted: BondTransfer, fie
     """Errors: NotSafeYetError; InvalidParameterError for a transaction that is another one; those of
     all reads.
     """
-    with chain.rpc.pinned():
-        safe, receipt = chain.header(SAFE), chain.receipt(tx_hash)
-    if receipt is None or safe is None or receipt.block_number > safe.number:
+    if (receipt := safe_receipt(chain, tx_hash)) is None:
         raise NotSafeYetError(tx_hash)
     if receipt.status != 1 or not any(_is(log, wanted) for log in receipt.logs):
         raise InvalidParameterError(

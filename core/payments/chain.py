@@ -5,8 +5,9 @@ Law: a payment is proven by the token's or the adapter's own log in a successful
 by anybody's word.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from eth_utils.crypto import keccak
@@ -14,7 +15,7 @@ from eth_utils.crypto import keccak
 from core.chain import results
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
-from core.chain.reader import At, ChainReader, block_argument
+from core.chain.reader import At, ChainReader, block_argument, header_request, receipt_of
 from core.errors import OutsideError
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
@@ -23,6 +24,7 @@ from core.mandate.venues.x402 import is_nonce_used
 from core.payments.rules import Authorization, Cost, Sent
 
 LOG_WINDOW_BLOCKS = 2_000  # public nodes answer no wider range
+ASKED_S = 2.0  # how long one node has to answer
 
 
 def resource_hash(url: str) -> str:
@@ -41,6 +43,26 @@ class Spent:
 
 class NodeBehindError(OutsideError):
     """A node does not show what another one has."""
+
+
+def safe_receipt(chain: ChainReader, tx_hash: str) -> TransactionReceipt | None:
+    """Of a transaction in a safe block, as two of the nodes that name such a block say, or the only
+    one; None: not yet. Some nodes call their newest block safe, or show what a reorg took out.
+    """
+    asked = [header_request("safe"), ("eth_getTransactionReceipt", [tx_hash])]
+    by_node = chain.rpc.batch_of_each(asked, ASKED_S, parse=[results.header, receipt_of(tx_hash)])
+    answers = [
+        (safe.number, receipt)
+        for safe, receipt in by_node.values()
+        if isinstance(safe, BlockHeader)
+    ]
+    votes = Counter(
+        replace(receipt, cost_wei=None)
+        for safe_number, receipt in answers
+        if isinstance(receipt, TransactionReceipt) and receipt.block_number <= safe_number
+    )
+    needed = min(2, len(answers))
+    return next((one for one, count in votes.most_common(1) if count >= needed), None)
 
 
 def spent_of(chain: ChainReader, wanted: Authorization, from_block: int) -> Spent | None:

@@ -1,6 +1,7 @@
 """What the chain has to say of a bond in USDC (core/fund/bond_transfers.py)."""
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -53,3 +54,27 @@ def test_a_log_that_is_no_transfer_of_this_token__pays_nothing(odd: dict[str, An
     tx = chain.pay(WALLET, TREASURY, BOND.amount_usdc_e6)
     with pytest.raises(InvalidParameterError, match="bond_tx"):
         require_transfer(cast("ChainReader", chain), tx, BOND, "bond_tx")
+
+
+def test_a_bond_that_one_of_two_nodes_makes_up__is_not_paid() -> None:
+    chain = TransferChain(height=60)
+    tx = chain.pay(WALLET, TREASURY, BOND.amount_usdc_e6, block=50)
+    one = [chain.header("safe"), chain.receipt(tx)]
+    words = {"one": one, "two": [one[0], None]}
+    nodes = cast(
+        "ChainReader", SimpleNamespace(rpc=SimpleNamespace(batch_of_each=lambda *_, **__: words))
+    )
+    with pytest.raises(NotSafeYetError):
+        require_transfer(nodes, tx, BOND, "bond_tx")
+    words["three"] = one
+    require_transfer(nodes, tx, BOND, "bond_tx")
+
+
+def test_a_node_that_names_no_safe_block__holds_up_no_bond() -> None:
+    chain = TransferChain(height=60)
+    tx = chain.pay(WALLET, TREASURY, BOND.amount_usdc_e6, block=50)
+    words = {"one": [chain.header("safe"), chain.receipt(tx)], "two": [None, chain.receipt(tx)]}
+    nodes = cast(
+        "ChainReader", SimpleNamespace(rpc=SimpleNamespace(batch_of_each=lambda *_, **__: words))
+    )
+    require_transfer(nodes, tx, BOND, "bond_tx")

@@ -27,6 +27,8 @@ from tests.integration.api.payments.shop import (
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.integration.core.rows import add_mandate
 from tests.integration.forger import forge_payment, list_forger
+from tests.integration.indexer.clocked import Viewed
+from tests.node_transport import in_threads
 from tests.personas import AGENT, GUARD
 
 SAFE_AFTER_BLOCKS = 70
@@ -189,3 +191,26 @@ def test_a_payment_of_a_vault__is_presented_by_its_own_agent_only(fund: Fund) ->
 @pytest.mark.parametrize("tx_hash", ["", "0x12", "0x" + "zz" * 32])
 def test_a_transaction__that_is_no_hash__is_refused(fund: Fund, tx_hash: str) -> None:
     assert reason(fund.present(tx_hash)) == (402, "payment_invalid")
+
+
+def test_a_node_that_calls_its_newest_block_safe__makes_no_payment_safe(fund: Fund) -> None:
+    """As Erigon was reported to (erigontech/erigon 15498); one node's word served."""
+    wire = Viewed(fund.shop.chain.anvil.url)
+    newest = {"params": ["latest", False], "method": "eth_getBlockByNumber", "id": 1}
+
+    def early(call: dict[str, Any], result: Any) -> Any:
+        is_safe = call["method"] == newest["method"] and call["params"][0] == "safe"
+        return wire.sent([{"jsonrpc": "2.0", **newest}])[0]["result"] if is_safe else result
+
+    wire.view = early
+    rpc = Nodes(["http://first", "http://second"], transport=in_threads(wire))
+    tx_hash = fund.pay().tx_hash
+    fund.shop.chain.reader.rpc, own = rpc, fund.shop.chain.reader.rpc
+    try:
+        assert reason(fund.present(tx_hash)) == (503, "settlement_pending")
+        fund.settle()
+        assert fund.present(tx_hash).status_code == 200
+    finally:
+        fund.shop.chain.reader.rpc = own
+        rpc.close()
+        wire.close()
