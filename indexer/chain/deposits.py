@@ -2,8 +2,8 @@
 and its ledgers follow.
 
 Laws
-- A block is believed when it is canonical here and not above the node's `safe` block, itself
-  canonical here. Until the indexer has both, nothing is judged.
+- A block is believed when it is canonical here and not above the mark `safe` (finality.py), itself
+  canonical here. Until the indexer and the node have both, nothing is judged.
 - One node answers for all of a look, and what it says of a transaction is held against its block's
   header and against the logs that we keep of it. What contradicts them judges nothing, and that
   node rests.
@@ -22,6 +22,7 @@ from datetime import datetime
 import structlog
 
 from core.blocks import queries as chain_repository
+from core.blocks.queries import SAFE
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.errors import RpcRefusedError
 from core.db.engine import WriteSession
@@ -87,12 +88,13 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
             _Due(one.id, hex_of(one.tx_hash), one.state, Direction(one.direction), wallet)
             for one, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
         ]
-    if not due:
+        mark = chain_repository.cursor(session, SAFE)
+        safe = mark and chain_repository.kept_header(session, chain.chain_id, mark.number)
+    if not due or safe is None:
         return []
     with chain.reader.rpc.pinned():
         # asked for first: a receipt that is missing is missing at the safe block too
-        safe = _safe(chain)
-        if safe is None:
+        if chain.reader.header(safe.hash) is None:
             return []
         answers = chain.reader.receipts_settled([report.tx_hash for report in due])
         seen = [one for one in answers if isinstance(one, TransactionReceipt)]
@@ -105,14 +107,6 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
         verdict, failure = step.verdict.value, step.failure
         log.info("transfer report", tx_hash=step.tx_hash, verdict=verdict, failure=failure)
     return found
-
-
-def _safe(chain: ChainContext) -> BlockHeader | None:
-    """None: the node names no safe block."""
-    try:
-        return chain.reader.header("safe")
-    except RpcRefusedError:
-        return None
 
 
 @dataclass(frozen=True, slots=True)

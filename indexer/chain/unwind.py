@@ -144,7 +144,7 @@ def unwind(
     notify_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
-    for mark in (RESERVE_CONFIRMED, SPONSORED_CONFIRMED):
+    for mark in (repository.SAFE, RESERVE_CONFIRMED, SPONSORED_CONFIRMED):
         confirmed = repository.cursor(session, mark)
         if confirmed is not None and confirmed.number > fork.ancestor.number:
             repository.move_cursor(session, mark, confirmed, fork.ancestor, chain.epoch, now)

@@ -25,6 +25,7 @@ from core.transfers.rules import Direction, FourStates
 from core.transfers.tables import TransferEntry, TransferReport
 from indexer.chain.deposits import Moved, watch_deposits
 from tests.integration.chain_fixtures import CHAIN_ID, USDC
+from tests.integration.indexer.clocked import Clocked
 from tests.integration.indexer.conftest import Follower, now_utc
 from tests.node_transport import in_threads
 from tests.personas import AGENT, DEPLOYER, OWNER, STRANGER, Persona
@@ -80,6 +81,7 @@ class Watched:
     def look(self, later: timedelta = timedelta(minutes=1)) -> list[Moved]:
         self.now += later
         self.follower.catch_up()
+        self.follower.tip.note_finality()
         return watch_deposits(self.follower.chain, self.now)
 
     def words(self) -> list[str]:
@@ -351,6 +353,27 @@ def test_while_the_indexer_is_behind__nothing_is_judged(watched: Watched) -> Non
     watched.now += timedelta(minutes=1)
     assert watch_deposits(watched.follower.chain, watched.now) == []
     assert watched.words() == ["confirm"]
+
+
+def test_a_node_that_calls_its_newest_block_safe__confirms_nothing(watched: Watched) -> None:
+    """As Erigon was reported to (erigontech/erigon 15498); the first node's word was enough."""
+    watched.make_safe()
+    clocked = Clocked(watched.follower, "first", "second")
+
+    def early(call: dict[str, Any], result: Any) -> Any:
+        is_safe = call["method"] == "eth_getBlockByNumber" and call["params"][0] == "safe"
+        return clocked.ask("eth_getBlockByNumber", "latest", False) if is_safe else result
+
+    clocked.wire.view = early
+    clocked.rounds(6)
+    watched.report(watched.pay(10 * USDC), 10 * USDC)
+    clocked.rounds(6)
+    later = watched.now + timedelta(minutes=1)
+    try:
+        steps = watch_deposits(watched.follower.chain, later)
+    finally:
+        clocked.close()
+    assert [one.verdict.value for one in steps] == ["see"]
 
 
 def test_deposits_that_nobody_reported__are_left_alone(watched: Watched) -> None:

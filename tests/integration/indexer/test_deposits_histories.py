@@ -101,6 +101,7 @@ class World:
         self.payments = [Payment(self._hash(), *pair) for pair in pairs]
         self.blocks = [self._block(None)]
         with database.write() as session:
+            blocks.drop_cursors(session, [blocks.SAFE])
             blocks.add_blocks(session, self.chain_id, [self.blocks[0].header], self.clock)
         reader = cast("VaultReader", self)
         self.chain = ChainContext(
@@ -173,9 +174,8 @@ class World:
     def _found(self, tx_hash: str) -> Block | None:
         return next((block for block in self.blocks if tx_hash in block.mined), None)
 
-    def header(self, at: Any) -> BlockHeader:
-        assert at == "safe"
-        return self.blocks[max(0, len(self.blocks) - 1 - SAFE_BEHIND)].header
+    def header(self, at: str) -> BlockHeader | None:
+        return self.headers([at])[0]
 
     @property
     def rpc(self) -> "World":
@@ -240,6 +240,9 @@ class World:
                 blocks.orphan_blocks(session, self.chain_id, orphans[-1].number - 1)
             for number in range(len(ours) - len(orphans), len(self.blocks)):
                 blocks.add_blocks(session, self.chain_id, [theirs[number]], self.clock)
+            safe = theirs[max(0, len(self.blocks) - 1 - SAFE_BEHIND)]
+            at = blocks.Cursor(safe.number, safe.hash)
+            blocks.save_mark(session, blocks.SAFE, self.chain_id, at, 0, self.clock)
 
     def look(self) -> None:
         watch_deposits(self.chain, self.clock)
