@@ -375,10 +375,10 @@ def canonical_times(session: Session, chain_id: int, block_hashes: Iterable[str]
     }
 
 
-def agree_time(session: WriteSession, chain_id: int, block: Cursor, at: int) -> None:
+def agree_time(session: WriteSession, chain_id: int, block_hash: str, at: int) -> None:
     """Let a block of ours be of this unix second, as nodes agree: at the tip it is one node's word."""
     row = ChainBlock
-    is_other = (row.chain_id == chain_id, row.hash == bytes_of(block.hash), row.ts != at)
+    is_other = (row.chain_id == chain_id, row.hash == bytes_of(block_hash), row.ts != at)
     session.execute(update(row).where(*is_other).values(ts=at))
 
 

@@ -88,13 +88,13 @@ def add_events(session: WriteSession, chain_id: int, events: Iterable[NewReserve
 
 def recorded(
     session: Session, chain_id: int, above: int, up_to: int
-) -> dict[Cursor, list[tuple[int, ReserveFact]]]:
-    """The events of the canonical blocks above < number <= up_to, by log index."""
-    found = dict[Cursor, list[tuple[int, ReserveFact]]]()
+) -> dict[Cursor, list[tuple[int, ReserveFact, int]]]:
+    """The events of the canonical blocks above < number <= up_to, each with its log index and time."""
+    found = dict[Cursor, list[tuple[int, ReserveFact, int]]]()
     later = _standing_above(chain_id, above).where(ReserveEvent.number <= up_to)
     for row in session.scalars(later):
         block = Cursor(row.number, row.block_hash)
-        found.setdefault(block, []).append((row.log_index, row.fact))
+        found.setdefault(block, []).append((row.log_index, row.fact, row.at))
     return found
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.blocks import queries as blocks
-from core.blocks.queries import RESERVE_FOLLOWED, TIP, not_orphaned
+from core.blocks.queries import RESERVE_CONFIRMED, RESERVE_FOLLOWED, TIP, not_orphaned
 from core.db.engine import WriteSession
 from core.reserve.rules import ConversionStatus, ReserveEventKind, ReserveTotals
 from core.reserve.tables import (
@@ -52,12 +52,13 @@ class ReserveState:
 
 def state(session: Session) -> ReserveState | None:
     """None: the token is not followed, or not yet from its creation up to the cursor."""
-    tip = blocks.cursor(session, TIP)
-    if tip is None or blocks.cursor(session, RESERVE_FOLLOWED) is None:
-        return None
+    tip, followed = blocks.cursor(session, TIP), blocks.cursor(session, RESERVE_FOLLOWED)
     chain_id = blocks.cursor_chain(session, TIP)
-    at = None if chain_id is None else blocks.block_time(session, chain_id, tip.hash)
-    if chain_id is None or at is None:
+    if tip is None or followed is None or chain_id is None:
+        return None
+    confirmed = blocks.cursor(session, RESERVE_CONFIRMED) or blocks.oldest_block(session, chain_id)
+    at = blocks.block_time(session, chain_id, tip.hash)
+    if at is None or confirmed.number < followed.number:
         return None
     return ReserveState(totals_at(session, chain_id, tip.number), tip.number, tip.hash, at)
 

@@ -9,14 +9,15 @@ Laws
   replaces what the record says of these blocks, in the transaction that moves the mark.
 - A node counts that has our block at the end of the range: one that lacks it has not all of the logs.
   One that does not answer says nothing. An only one may be several machines, some without the logs.
-- A rollback of blocks takes the marks back too: neither logs below a mark nor its time is one node's word.
+- A rollback of blocks takes the marks back too: neither logs below a mark, nor the times of their blocks
+  and its own, are one node's word.
 - Other work beside the tip waits meanwhile: nodes have NODES_WITHIN_S each time, and a turn that has
   taken TURN_S begins no other range.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
@@ -28,7 +29,9 @@ from sqlalchemy.orm import Session
 
 from core.blocks import queries as repository
 from core.blocks.queries import Cursor
-from core.chain.blocks import RawLog
+from core.chain import results
+from core.chain.blocks import BlockHeader, RawLog
+from core.chain.reader import header_request
 from core.db.engine import WriteSession
 from indexer.chain.context import ChainContext
 from indexer.chain.range_size import RangeSize
@@ -80,7 +83,7 @@ class ConfirmedRanges:
         """
         chain, chain_id = self._chain, self._chain.chain_id
         while at.number < up_to.number and time.monotonic() < over_at:
-            found = self.read(at, up_to, wanted)
+            found = self._read(at, up_to, wanted)
             if found is None:
                 break
             with chain.database.write() as session:
@@ -88,7 +91,8 @@ class ConfirmedRanges:
                 last = found.last
                 if repository.canonical_hash(session, chain_id, last.number) != last.hash:
                     break  # a reorg since it was read
-                repository.agree_time(session, chain_id, last, found.at)
+                for block_hash, second in {**found.times, last.hash: found.at}.items():
+                    repository.agree_time(session, chain_id, block_hash, second)
                 write(session, found)
                 now = self._clock()
                 repository.save_mark(session, self._mark, chain_id, last, chain.epoch, now)
@@ -104,19 +108,15 @@ class ConfirmedRanges:
             behind_s = times[safe.hash] - times[at.hash]
             chain.metrics.confirmed_behind.labels(self._mark).set(behind_s)
 
-    def read(
-        self, at: Cursor, up_to: Cursor, wanted: Wanted, enough: int = 2
-    ) -> ConfirmedLogs | None:
-        """The next range, as so many nodes say at least, and more than say anything else unless one is
-        enough; None: it is not confirmed now.
-        """
+    def _read(self, at: Cursor, up_to: Cursor, wanted: Wanted) -> ConfirmedLogs | None:
+        """The next range; None: it is not confirmed now."""
         chain = self._chain
         with chain.database.read() as session:
             ours = repository.kept_header(session, chain.chain_id, up_to.number)
             if ours is None or ours.hash != up_to.hash:
                 return None  # a reorg since the position was read
             filters = wanted(session, at)
-            if not filters or at == up_to:
+            if not filters:
                 return ConfirmedLogs(at.number, up_to, ours.timestamp)
             number = min(up_to.number, at.number + self._size.blocks)
             last_hash = repository.canonical_hash(session, chain.chain_id, number)
@@ -125,20 +125,23 @@ class ConfirmedRanges:
         asked = (at.number + 1, number, filters, NODES_WITHIN_S, names)
         answered = [
             (name, (header.timestamp, tuple(sorted(set(logs), key=attrgetter("place")))))
-            for _ in range(enough if len(names) == 1 else 1)
+            for _ in range(2 if len(names) == 1 else 1)
             for name, (logs, header) in chain.reader.logs_of_each(*asked).items()
             if header.hash == last_hash
         ]
         hashes = {log.block_hash for _, (_, logs) in answered for log in logs}
         with chain.database.read() as session:
-            times = repository.canonical_times(session, chain.chain_id, hashes)
+            known = repository.canonical_times(session, chain.chain_id, hashes).keys()
         answers = Counter(one for _, one in answered)
-        sound = [one for one, _ in answers.most_common() if _is_sound(one[1], times)]
+        sound = [one for one, _ in answers.most_common() if _is_sound(one[1], known)]
         best = sound[0] if sound else (0, ())
         votes = answers[best]
-        is_agreed = votes >= enough and (enough == 1 or 2 * votes > len(answered))
+        hashes = {log.block_hash for log in best[1]}
+        is_agreed = votes > 1 and 2 * votes > len(answered)
+        times = self._times(list(hashes)) if is_agreed and hashes else {}
+        is_agreed = is_agreed and times.keys() == hashes
         apart = {name for name, one in answered if one != best or not is_agreed}
-        if len(answers) > 1 and (new := apart - self._logged.keys()):
+        if max(votes, len(answers)) > 1 and (new := apart - self._logged.keys()):
             self._logged.update(dict.fromkeys(new))
             span = {"above": at.number, "up_to": number}
             log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(new), **span)
@@ -148,8 +151,21 @@ class ConfirmedRanges:
         self._size.took(number - at.number, len(best[1]))
         return ConfirmedLogs(at.number, Cursor(number, last_hash), *best, times)
 
+    def _times(self, hashes: Sequence[str]) -> dict[str, int]:
+        """Of those blocks of which two nodes say the same, or an only one twice."""
+        rpc, requests = self._chain.reader.rpc, [header_request(one) for one in hashes]
+        parse = [results.header] * len(requests)
+        votes = Counter(
+            (header.hash, header.timestamp)
+            for _ in range(2 if len(rpc.names) == 1 else 1)
+            for headers in rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse).values()
+            for header in headers
+            if isinstance(header, BlockHeader)
+        )
+        return {block_hash: at for (block_hash, at), count in votes.items() if count > 1}
 
-def _is_sound(logs: Sequence[RawLog], times: Mapping[str, int]) -> bool:
-    """One log at a place, all in blocks of ours."""
-    places = {one.place for one in logs if one.block_hash in times}
+
+def _is_sound(logs: Sequence[RawLog], known: Collection[str]) -> bool:
+    """One log at a place, all in blocks that are known."""
+    places = {one.place for one in logs if one.block_hash in known}
     return len(places) == len(logs)

@@ -116,7 +116,7 @@ class Finality:
             chain.fence(session)
             if repository.canonical_hash(session, chain.chain_id, at.number) != at.hash:
                 return  # Before our first block, or a reorg is under way.
-            repository.agree_time(session, chain.chain_id, at, header.timestamp)
+            repository.agree_time(session, chain.chain_id, at.hash, header.timestamp)
             repository.save_mark(session, tag, chain.chain_id, at, chain.epoch, now)
             if tag == FINALIZED:
                 mandate_ledger.forget_final(session, at.number)

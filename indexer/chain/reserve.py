@@ -2,7 +2,7 @@
 its conversions credited once they are safe.
 
     new database: followed from the first block on
-    a record that was begun without it: confirmed from the deployment's block to `safe`, read to the tip --> mark `reserve_followed`
+    a record that was begun without it: confirmed from the deployment's block to `safe`, then followed --> mark `reserve_followed`
     events up to `safe` --as nodes agree about them--> mark `reserve_confirmed`; what the record said otherwise is replaced
     conversion --its block is confirmed and safe--> credited, held or set aside
 
@@ -11,8 +11,8 @@ Laws
 - Where the contract itself says otherwise than the record (job `reserve`), what was confirmed since
   both were last the same is asked for again, each time up to the block at which it said so at least:
   where they stay apart, later conversions are credited all the same.
-- Until all of its history is confirmed the token is not watched, its state is unknown, and nothing
-  is credited.
+- Until all of its history is confirmed the token is not watched, and nothing is credited. Its state is
+  unknown until what lies between, up to the block from which on it is followed, is confirmed too.
 - One conversion is one transaction, fenced; what one fails of is its own trouble.
 - A turn that has taken TURN_S ends, whatever is left of it; the next one goes on from there.
 """
@@ -54,7 +54,6 @@ class Crediting:
         self._chain = chain
         self._clock = clock
         self._ranges = ConfirmedRanges(chain, RESERVE_CONFIRMED, clock)
-        self._newest = ConfirmedRanges(chain, RESERVE_CONFIRMED, clock)  # of blocks above safe
         self._after: bytes | None = None
         self._wrong_at = 0  # height of the reading that was last found wrong
 
@@ -79,26 +78,18 @@ class Crediting:
             self._ranges.measure_behind(at, up_to)
             self._credit_some(min(at.number, up_to.number), over_at)
         elif at == up_to:
-            self._follow(at)
+            self._follow()
 
     def _wanted(self, session: Session, at: Cursor) -> Sequence[Mapping[str, Any]]:
         return [{"address": self._chain.reserve_token}]
 
-    def _follow(self, safe: Cursor) -> None:
-        """The record has all of the token's events up to there: up to its tip a node that has it is
-        enough, as for every later block until it is safe.
-        """
+    def _follow(self) -> None:
+        """From the tip on the token's events come with their blocks."""
         chain = self._chain
-        with chain.database.read() as session:
-            tip = repository.cursor(session, TIP)
-        found = None if tip is None else self._newest.read(safe, tip, self._wanted, enough=1)
-        if tip is None or found is None or found.last != tip:
-            return
         with chain.database.write() as session:
             chain.fence(session)
-            if repository.cursor(session, TIP) != tip:
+            if (tip := repository.cursor(session, TIP)) is None:
                 return
-            self._replace(session, found)
             chain.watch_changed.set()
             repository.save_mark(
                 session, RESERVE_FOLLOWED, chain.chain_id, tip, chain.epoch, self._clock()
@@ -141,17 +132,18 @@ class Crediting:
             if one.address == token and is_event_of_reserve(one):
                 theirs.setdefault(Cursor(one.block_number, one.block_hash), []).append(one)
         ours = recorded(session, chain.chain_id, found.above, found.last.number)
+        followed = repository.cursor(session, RESERVE_FOLLOWED)
         for block in sorted(ours.keys() | theirs.keys(), key=lambda one: one.number):
             logs, events = theirs.get(block, []), list[NewReserveEvent]()
             for one in logs:
                 with suppress(*OF_ONE_FACT):  # one that no contract writes moves nothing
                     fact = decode_reserve_log(one)
                     events.append(NewReserveEvent(fact, one, found.times[one.block_hash]))
-            if [(one.log.log_index, one.fact) for one in events] == ours.get(block, []):
+            if [(one.log.log_index, one.fact, one.at) for one in events] == ours.get(block, []):
                 continue
             replace_events(session, chain.chain_id, block, events, now)
             repository.replace_logs(session, chain.chain_id, block.hash, token, logs)
-            if repository.cursor(session, RESERVE_FOLLOWED) is not None:
+            if followed is not None and block.number > followed.number:
                 log.error("events of the reserve token were not as recorded", block=block.number)
 
     def _credit(self, place: Place) -> None:

@@ -133,6 +133,29 @@ def test_a_lie_about_an_amount__is_replaced_by_what_nodes_agree_about(
     assert run(place(following.chain, following.deployed), now_utc()) == {"differences": 0}
 
 
+def test_a_lie_about_the_time_of_a_purchase__is_replaced(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """What a purchase locks is unlocked by its block's time: it was the first node's word for ever."""
+    token.buy(OWNER, 50 * USDC)
+    clocked = nodes("first", "second")
+    told_a_lie(following, clocked, true)
+    bought = token.buy(AGENT, 102 * USDC).block_number
+
+    def later(call: dict[str, Any], result: Any) -> Any:
+        is_it = call["method"].startswith("eth_getBlockBy") and int(result["number"], 16) == bought
+        return {**result, "timestamp": hex(int(result["timestamp"], 16) + 1)} if is_it else result
+
+    clocked.wire.view = later
+    read_on(following, clocked)
+    assert not is_the_contracts(following, token)
+    confirmed(following)
+    assert not is_the_contracts(following, token), "the two disagree"
+    clocked.wire.views = {}
+    confirmed(following)
+    assert is_the_contracts(following, token)
+
+
 def test_a_lie_about_a_conversion__is_replaced_and_the_true_one_is_credited(
     following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
 ) -> None:
@@ -257,3 +280,43 @@ def test_a_second_node_one_block_behind__does_not_hold_up_that_the_token_is_foll
         clocked.close()
     with follower.database.read() as session:
         assert blocks.cursor(session, RESERVE_FOLLOWED) is not None
+
+
+def test_nodes_that_give_logs_of_few_blocks_at_once__let_the_token_be_followed(
+    follower: Follower, token: TokenOnChain
+) -> None:
+    """As free plans do; the newest blocks were asked for in one piece, so that it never began."""
+
+    def of_ten_blocks(call: Any, result: Any) -> Any:
+        if call["method"] != "eth_getLogs":
+            return result
+        first, last = (int(call["params"][0][name], 16) for name in ("fromBlock", "toBlock"))
+        return result if last - first < 10 else None
+
+    token.buy(AGENT, 102 * USDC)
+    follower.catch_up()
+    follower.be_safe()
+    token.buy(OWNER, 5 * USDC)
+    follower.catch_up()
+    follower.restart(reserve_token=token.address)
+    clocked = Clocked(follower, "first", "second")
+    clocked.wire.views = dict.fromkeys(("first", "second"), of_ten_blocks)
+    clocked.follower._tip = clocked.tip
+    crediting = Crediting(follower.chain, now_utc)
+    try:
+        for _ in range(12):
+            clocked.rounds(1)
+            crediting.round()
+        assert is_unknown(follower)
+        follower.be_safe()
+        for _ in range(12):
+            clocked.rounds(1)
+            crediting.round()
+        assert is_the_contracts(follower, token)
+    finally:
+        clocked.close()
+
+
+def is_unknown(follower: Follower) -> bool:
+    with follower.database.read() as session:
+        return queries.state(session) is None
