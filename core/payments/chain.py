@@ -15,6 +15,7 @@ from eth_utils.crypto import keccak
 from core.chain import results
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
+from core.chain.nodes import Request
 from core.chain.reader import At, ChainReader, block_argument, header_request, receipt_of
 from core.errors import OutsideError
 from core.hexes import hex_of
@@ -49,7 +50,7 @@ def safe_receipt(chain: ChainReader, tx_hash: str) -> TransactionReceipt | None:
     """Of a transaction in a safe block, as two of the nodes that name such a block say, or the only
     one; None: not yet. Some nodes call their newest block safe, or show what a reorg took out.
     """
-    asked = [header_request("safe"), ("eth_getTransactionReceipt", [tx_hash])]
+    asked: list[Request] = [header_request("safe"), ("eth_getTransactionReceipt", [tx_hash])]
     by_node = chain.rpc.batch_of_each(asked, ASKED_S, parse=[results.header, receipt_of(tx_hash)])
     answers = [
         (safe.number, receipt)

@@ -89,7 +89,8 @@ def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
             for one, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
         ]
         mark = chain_repository.cursor(session, SAFE)
-        safe = mark and chain_repository.kept_header(session, chain.chain_id, mark.number)
+        at = -1 if mark is None else mark.number
+        safe = chain_repository.kept_header(session, chain.chain_id, at)
     if not due or safe is None:
         return []
     with chain.reader.rpc.pinned():
