@@ -400,6 +400,8 @@ def test_a_history_about_which_nodes_disagree__is_read_once_they_agree(
         assert queries.state(session) is None
     monkeypatch.undo()
     follower.crediting.round()
+    follower.be_safe()
+    follower.crediting.round()
     with follower.database.read() as session:
         found = queries.state(session)
     assert found is not None
