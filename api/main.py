@@ -42,6 +42,7 @@ from api.payments.figures import SettlerGas
 from api.payments.own_settler import OwnSettler
 from api.payments.payment_config import GasBudget, PaymentConfig, Settler
 from api.shared.signers import OwnSigners
+from api.tables import import_tables
 from api.tools.endpoint import PATH, route_of
 from api.tools.openapi import paths
 from api.tools.registry import entries_of
@@ -353,6 +354,7 @@ def main() -> None:
     ).parse_args()
     # uvicorn ends gracefully and then raises the signal again; this makes that a clean exit.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    import_tables()
     settings = read_settings()
     with refusals():
         deps = deps_of(settings)

@@ -22,6 +22,7 @@ import structlog
 from sqlalchemy.exc import OperationalError
 
 from api.kernel.jobs import JobPlace, area_jobs
+from api.tables import import_tables
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
 from core.earn.limits import payout_limits
@@ -55,6 +56,7 @@ def main() -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())
     gc.set_threshold(COLLECT_AFTER)
+    import_tables()
     settings = read_settings()
     with refusals():
         contracts = settings.deployment().contracts

@@ -8,7 +8,6 @@ from sqlalchemy.exc import OperationalError
 from core.db import migrate, revisions
 from core.db.base import Base
 from core.db.engine import Bounds, Database
-from core.db.metadata import import_tables
 from core.db.outage import SAYS, OutageError, OutageKind
 from core.findings import PartFinding, right, wrong
 from core.health.rules import judge_replica
@@ -101,7 +100,6 @@ def database_lines(settings: Settings, database: Database) -> Iterator[PartFindi
 
 
 def _rights(database: Database) -> PartFinding:
-    import_tables()
     with database.read() as session:
         role = session.scalar(text("select current_user"))
         closed = session.scalars(_CLOSED, {"tables": list(Base.metadata.tables)}).all()

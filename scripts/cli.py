@@ -122,9 +122,10 @@ def scanner() -> None:
 @app.command(context_settings=PASSED_ON)
 def migrate(context: typer.Context) -> None:
     """Bring the database to the newest revision, or compare it with the code."""
+    from api.tables import import_tables
     from core.db.migrate import main
 
-    sys.exit(main(context.args))
+    sys.exit(main(context.args, import_tables))
 
 
 @app.command(context_settings=PASSED_ON)

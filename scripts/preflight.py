@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 from sqlalchemy.exc import ProgrammingError, SQLAlchemyError
 
+from api.tables import import_tables
 from core.chain.errors import RpcError
-from core.db.metadata import import_tables
 from core.errors import InvalidParameterError
 from core.findings import PartFinding, wrong
 from core.settings import Settings

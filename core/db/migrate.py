@@ -3,14 +3,14 @@
     mandate-wallet migrate upgrade          bring the database to the newest revision
     mandate-wallet migrate adopt            take over a database from before 0.1.0, and say what was done
     mandate-wallet migrate current          name its revision
-    mandate-wallet migrate check            say where the tables of the contexts differ from it
+    mandate-wallet migrate check            say where the tables of the code differ from it
     mandate-wallet migrate draft "words"    write the next migration from these differences; read it before use
 
 The database is DATABASE_URL's. A URL may stand after the command instead, if it holds no password:
-who may list processes reads their arguments. `python -m core.db.migrate` is the same.
+who may list processes reads their arguments.
 """
 
-# A column added to a context's tables.py needs a new migration (`draft` on an upgraded, empty
+# A column added to a tables.py needs a new migration (`draft` on an upgraded, empty
 # database); tests/integration/core/db/test_migrations.py fails as long as tables and migrations differ.
 
 import sys
@@ -29,7 +29,6 @@ from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
 
 from core.db import adoption
 from core.db.base import Base
-from core.db.metadata import import_tables
 from core.db.outage import OutageError, log_outages
 from core.db.revisions import behind, newest, oldest, recorded
 from core.errors import InvalidParameterError
@@ -72,13 +71,12 @@ def current(url: str) -> str | None:
 
 
 def differences(url: str) -> list[str]:
-    """Where the tables of the contexts and the migrated database differ; empty = they agree."""
+    """Where the loaded tables and the migrated database differ; empty = they agree."""
     return _with_connection(url, _differences)
 
 
 def draft(url: str, words: str) -> None:
-    """Write the next migration file from the differences."""
-    import_tables()
+    """Write the next migration file from where the loaded tables differ."""
     _with_connection(
         url,
         lambda connection: command.revision(
@@ -88,7 +86,6 @@ def draft(url: str, words: str) -> None:
 
 
 def _differences(connection: Connection) -> list[str]:
-    import_tables()
     context = MigrationContext.configure(
         connection, opts={"compare_type": True, "compare_server_default": True}
     )
@@ -113,9 +110,10 @@ def _with_connection(url: str, work: Callable[[Connection], Answer]) -> Answer:
         return work(connection)
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], import_tables: Callable[[], None]) -> int:
+    """`import_tables`: loads all tables that the code has. The exit code."""
     try:
-        return _run(arguments)
+        return _run(arguments, import_tables)
     except ModuleNotFoundError as error:
         sys.stderr.write(f"{URL_RULE} ({error}).\n")
     except ArgumentError:
@@ -137,7 +135,7 @@ def main(arguments: list[str]) -> int:
     return 1
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], import_tables: Callable[[], None]) -> int:
     if {"-h", "--help"} & {*arguments}:
         sys.stdout.write(__doc__)
         return 0
@@ -154,6 +152,7 @@ def _run(arguments: list[str]) -> int:
         case ["current", *given] if len(given) < 2:
             sys.stdout.write(f"{current(_url_of(given)) or 'never migrated'}\n")
         case ["check", *given] if len(given) < 2:
+            import_tables()
             found = differences(_url_of(given))
             sys.stdout.write("\n".join(found or ["the tables and the database agree"]) + "\n")
             return 1 if found else 0
@@ -161,6 +160,7 @@ def _run(arguments: list[str]) -> int:
             if not (MIGRATIONS.parents[2] / "pyproject.toml").exists():
                 sys.stderr.write("A migration is written in a checkout, and this is a package.\n")
                 return 1
+            import_tables()
             draft(_url_of(given), words)
         case _:
             sys.stderr.write(__doc__)
@@ -174,7 +174,3 @@ def _url_of(given: Sequence[str]) -> str:
     if not url:
         raise InvalidParameterError("DATABASE_URL", f"it is not set: {URL_FORM}")
     return make_url(url).render_as_string(hide_password=False)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

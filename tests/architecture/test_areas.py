@@ -6,21 +6,18 @@ import pytest
 
 from tests.architecture.test_laws import ROOT
 
+# Files, or folders of files.
 PARTS = {
-    "__init__",
-    "operations",
-    "schemas",
-    "service",
-    "reasons",
-    "jobs",
-}  # files, or folders of files
+    *("__init__", "operations", "schemas", "service", "reasons", "jobs"),
+    *("rules", "tables", "queries", "views", "ledger", "writes"),
+}
 AREAS = sorted(
     place for place in (ROOT / "api" / "areas").iterdir() if (place / "__init__.py").exists()
 )
 
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda place: place.name)
-def test_an_area_is_operations_schemas_service_and_jobs(area: Path) -> None:
+def test_an_area_has_parts_of_these_names_alone(area: Path) -> None:
     others = {part.stem for part in area.iterdir() if part.stem not in (*PARTS, "__pycache__")}
 
     assert not others, f"api/areas/{area.name}/: put {sorted(others)} into its service/"

@@ -5,8 +5,9 @@ was measured.
 import json
 
 from api.kernel.jobs import area_jobs
+from api.tables import import_tables
 from core.db.base import Base
-from core.db.metadata import append_only, import_tables
+from core.db.metadata import append_only
 from tests.bench.growth_pages import (
     EVER,
     FIRST,
@@ -21,11 +22,11 @@ from tests.bench.growth_pages import (
     stale,
 )
 
+import_tables()
 FIGURES = json.loads((FOLDER / "growth.json").read_text())
 
 
 def test_every_table__is_in_the_table_once() -> None:
-    import_tables()
     named = [one.table for one in growing_tables()]
     assert sorted(named) == sorted(Base.metadata.tables)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Table
 
+from api.tables import import_tables
 from core.db.base import Base
 from core.db.metadata import append_only
 
@@ -37,6 +38,7 @@ def shown(file: Path, node: ast.AST) -> str:
 @cache
 def ledgers() -> dict[str, str]:
     """The table of each row class that is declared with LEDGER (core.db.base)."""
+    import_tables()
     tables = append_only("ledger")
     return {
         mapper.class_.__name__: table.name
@@ -70,8 +72,9 @@ def rules() -> list[Path]:
     """
     found = [
         file
-        for file in sources("core")
-        if "rules" in file.relative_to(ROOT).with_suffix("").parts[2:]
+        for file in sources("core", "api/areas")
+        if "rules"
+        in file.relative_to(ROOT).with_suffix("").parts[3 if "api" in file.parts else 2 :]
     ]
     shared = [
         ROOT / "core" / f"{name}.py"
@@ -170,7 +173,7 @@ def test_the_domain_has_no_clock(name: str) -> None:
     ] == []
 
 
-STATISTICS = tuple(ROOT / "core" / context for context in ("market", "feeds", "kg"))
+STATISTICS = tuple(ROOT / place for place in ("core/market", "core/feeds", "core/kg"))
 """Where floats are right: statistics over market data (docs/market.md), and notes that tell of them.
 No money is made of them.
 """

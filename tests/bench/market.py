@@ -34,9 +34,9 @@ import uvicorn
 from fastapi import FastAPI, Response
 from sqlalchemy import text
 
+from api.tables import import_tables
 from core.db.engine import Bounds, Database, driver_of
 from core.db.leadership import Leadership
-from core.db.metadata import import_tables
 from core.market import copying, parts, queries, samples, statistics
 from core.market.facts import Book, DataSource
 from core.market.queries import KnownListing

@@ -12,8 +12,8 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
+from api.tables import import_tables
 from core.db.base import Base
-from core.db.metadata import import_tables
 from tests.bench.place import a_database, url_of
 
 FEW, MANY = 500, 2_500
@@ -100,7 +100,7 @@ EPOCH = "timestamptz '2026-11-26 00:00Z'"
 
 
 def measured() -> dict[str, float]:
-    """Bytes a row, by table, of every table of the contexts."""
+    """Bytes a row, by table, of every table."""
     import_tables()
     names = sorted(Base.metadata.tables)
     with (

@@ -23,7 +23,7 @@ PYTHON = "packages/bin/python"  # of the image, where its processes start
 # of this machine, without where this tree's own packages are
 OUTSIDE = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 PROCESSES = (
-    "indexer.main", "keeper.main", "api.main", "core.db.migrate",
+    "indexer.main", "keeper.main", "api.main", "scripts.cli",
     "scripts.preflight", "indexer.check_record", "indexer.rebuild",
 )  # fmt: skip
 

@@ -74,7 +74,7 @@ def test_an_area_after_the_recipe__is_served_documented_and_passes_its_tests(
     assert "def make(" in (copy / "api" / "client" / "operations.py").read_text()
     run(copy, str(Path(python).with_name("lint-imports")), "--no-cache")
     tests = (
-        "tests/unit/core/pledges",
+        "tests/unit/api/areas/pledges",
         "tests/integration/api/pledges",
         "tests/unit/api/test_catalogue.py",
         "tests/architecture/test_contexts.py",

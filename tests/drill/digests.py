@@ -15,8 +15,9 @@ from datetime import datetime
 from sqlalchemy import Connection, create_engine, pool, text
 from sqlalchemy.exc import OperationalError
 
+from api.tables import import_tables
 from core.db.base import Base
-from core.db.metadata import append_only, import_tables
+from core.db.metadata import append_only
 
 LOCK_MS = 400  # shorter than Postgres's search for a deadlock: no writer is ever the one to give up
 TRIES = 100
@@ -39,7 +40,7 @@ class TablesStanding:
 
 
 def all_tables() -> list[str]:
-    """Of every context, but for the heartbeats: those are of processes and not of the record."""
+    """Of every context and area, but for the heartbeats: those are of processes and not of the record."""
     import_tables()
     return sorted(set(Base.metadata.tables) - {HEARTBEATS})
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import certifi
 import pytest
 
+from api.tables import import_tables
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres, remove, start
 from core.db.engine import Database, WriteSession
@@ -22,6 +23,8 @@ from tests.integration.chain_fixtures import *  # noqa: F403 (the chain's fixtur
 from tests.integration.databases import FOR_TESTS, Databases, Kept, execute, url_of
 from tests.integration.scenes import Scenes
 from tests.watching import AlertWatch
+
+import_tables()  # tests write rows of any table, and name them as parameters
 
 MEMORY, ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3
 RUNS = (

@@ -192,7 +192,7 @@ def ran(
 def main(connection: socket.socket) -> None:
     import sqlalchemy.dialects.postgresql.psycopg  # noqa: F401 (what every child shares, as are the modules)
 
-    from core.db.metadata import import_tables
+    from api.tables import import_tables
 
     for module in MODULES:
         importlib.import_module(module)

@@ -2,23 +2,23 @@
 
 Create the role `mandate_app` (with login and password), let the three processes connect as it, and
 migrate as the owner. The grants are set again after every migration: tables are read and written,
-but the rows of ledgers and logs are only read and inserted (law 3). Functions make and drop
+but the rows of ledgers and logs, which a trigger guards, are only read and inserted (law 3). Functions make and drop
 partitions as their owner. Where there is no such role nothing is done, and the triggers alone guard
 the ledgers.
 """
 
-from sqlalchemy import Connection, inspect, text
-
-from core.db.metadata import append_only
+from sqlalchemy import Connection, text
 
 APPLICATION_ROLE = "mandate_app"
+# the tables that the function of append_only.sql guards
+_APPEND_ONLY = text(
+    "select string_agg(distinct tgrelid::regclass::text, ', ') from pg_trigger"
+    " where tgfoid = to_regproc('refuse_change_of_book')"
+)
 
 
 def apply(connection: Connection) -> None:
-    """Grant and revoke. The connection must be the owner's; the caller commits.
-
-    A database that stops at an older migration lacks tables of today: only those it has are kept.
-    """
+    """Grant and revoke. The connection must be the owner's; the caller commits."""
     if (
         connection.scalar(
             text("select 1 from pg_roles where rolname = :role"), {"role": APPLICATION_ROLE}
@@ -26,8 +26,7 @@ def apply(connection: Connection) -> None:
         is None
     ):
         return
-    present = set(inspect(connection).get_table_names())
-    kept = ", ".join(table for table in append_only() if table in present)
+    kept = connection.scalar(_APPEND_ONLY)
     connection.execute(text(f"grant usage on schema public to {APPLICATION_ROLE}"))
     connection.execute(
         text(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
+from api.tables import import_tables
 from core.db import adoption, migrate, revisions
 from core.db.engine import Database
 from tests.world.mandates import Place
@@ -98,7 +99,7 @@ def test_a_database_from_before__is_recorded_with_its_rows_as_they_were(
         session.connection(execution_options={"no_parameters": True}).exec_driver_sql(OF_BEFORE)
         session.execute(text(ALERT))
 
-    assert migrate.main(["adopt", database_url]) == 0
+    assert migrate.main(["adopt", database_url], import_tables) == 0
     said = capsys.readouterr().out.splitlines()
     assert said == [*adoption.GOES, "the database is at 0100"]
     assert held(database) == before
@@ -106,7 +107,7 @@ def test_a_database_from_before__is_recorded_with_its_rows_as_they_were(
         assert session.scalars(text("select kind from owner_alert")).all() == ["money_at_cost"]
     assert migrate.differences(database_url) == []
 
-    assert migrate.main(["adopt", database_url]) == 0
+    assert migrate.main(["adopt", database_url], import_tables) == 0
     assert capsys.readouterr().out == "nothing to do\nthe database is at 0100\n"
     assert held(database) == before
 
@@ -151,7 +152,7 @@ def test_a_database_at_an_older_migration__is_refused_and_told_what_to_do(
     why: str,
 ) -> None:
     set_revision(database, revision)
-    assert migrate.main([command, database_url]) == 1
+    assert migrate.main([command, database_url], import_tables) == 1
     assert capsys.readouterr().err.startswith(f"{says}: {why}")
     assert migrate.current(database_url) == revision
 
@@ -160,7 +161,7 @@ def test_a_database_at_a_migration_that_is_not_known__is_not_adopted(
     database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_revision(database, "9999")
-    assert migrate.main(["adopt", database_url]) == 1
+    assert migrate.main(["adopt", database_url], import_tables) == 1
     why = "The database is not adopted: it is at 9999, which this code does not know"
     assert capsys.readouterr().err.startswith(why)
 
@@ -181,7 +182,7 @@ def test_an_upgrade_of_a_database_from_before__names_the_command_that_adopts(
     database: Database, database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_revision(database, "0070")
-    assert migrate.main(["upgrade", database_url]) == 1
+    assert migrate.main(["upgrade", database_url], import_tables) == 1
     assert "end its processes and run `mandate-wallet migrate adopt`" in capsys.readouterr().err
 
 

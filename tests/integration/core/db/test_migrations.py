@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
+from api.tables import import_tables
 from core.db import migrate, revisions
 from core.db.base import Base
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from core.db.metadata import import_tables
 from tests.integration.databases import execute, url_of
 
 CATALOGUE = """

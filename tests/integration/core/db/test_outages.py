@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InternalError, OperationalError
 
+from api.tables import import_tables
 from core.db import migrate
 from core.db.copying import copy_lines
 from core.db.engine import Bounds, Database
@@ -219,7 +220,7 @@ def test_migrate__names_what_is_wrong(
     with database.write() as session:
         session.execute(text("delete from alembic_version"))
     set_read_only(database, "on")
-    assert migrate.main(["upgrade", database_url]) == 1
+    assert migrate.main(["upgrade", database_url], import_tables) == 1
     said = capsys.readouterr().err
     set_read_only(database, "off")
     assert said.startswith("The database is unavailable: it is read-only")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from core.pledges.queries import lapse
-from core.pledges.rules import lapsed_before
+from api.areas.pledges.queries import lapse
+from api.areas.pledges.rules import lapsed_before
 
 from api.kernel.jobs import AreaJob, JobPlace
 

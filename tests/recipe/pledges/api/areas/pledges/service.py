@@ -1,9 +1,9 @@
 """What agents pledge to causes."""
 
+from api.areas.pledges import queries as pledges
+from api.areas.pledges.queries import PledgeRow
+from api.areas.pledges.rules import require_amount
 from api.areas.pledges.schemas import MakePledge, Pledged, PledgePath, Pledges
-from core.pledges import queries as pledges
-from core.pledges.queries import PledgeRow
-from core.pledges.rules import require_amount
 
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NoInput, ReadCall, Refusal, WriteCall

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from api.areas.pledges import jobs as pledges
-from core.pledges.rules import GOOD_FOR
+from api.areas.pledges.rules import GOOD_FOR
 
 from api.kernel.jobs import area_jobs
 from api.kernel.operation import Deps

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.pledges.rules import PledgeState
-from core.pledges.tables import Pledge
+from api.areas.pledges.rules import PledgeState
+from api.areas.pledges.tables import Pledge
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 

@@ -1,7 +1,7 @@
 """What may be pledged."""
 
 import pytest
-from core.pledges.rules import MOST_USDC_E6, require_amount
+from api.areas.pledges.rules import MOST_USDC_E6, require_amount
 
 from core.errors import InvalidNumberError
 from core.money import UsdcE6
