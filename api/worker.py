@@ -25,7 +25,6 @@ from api.kernel.jobs import JobPlace, area_jobs
 from api.tables import import_tables
 from core.chain.nodes import Nodes
 from core.db.engine import Bounds, Database
-from core.earn.limits import payout_limits
 from core.errors import OutsideError, text_of
 from core.jobs import queries as job_runs
 from core.jobs.rules import KEEPERS
@@ -33,7 +32,6 @@ from core.jobs.schedule import Schedule
 from core.mandate.chain.reader import VaultReader
 from core.perps.hyperliquid_desk import HyperliquidDesk
 from core.startup import read_settings, refusals
-from core.targets.limits import target_limits
 from core.watchdog import Watchdog
 
 NAME: Final = "worker"
@@ -68,8 +66,7 @@ def main() -> None:
         mark_retention_days=settings.keeper_mark_retention_days,
         intent_retention_days=settings.keeper_intent_retention_days,
         perps=None if settings.hl_url is None else HyperliquidDesk(settings.hl_url),
-        payouts=payout_limits(settings),
-        targets=target_limits(settings),
+        limits=settings,
     )
     schedule = Schedule(
         database=database,

@@ -7,11 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
-from core.earn.rules.payout import PayoutLimits
 from core.jobs.schedule import Job, JobDatabase
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.perps.venue import PerpsVenue
-from core.targets.rules import TargetLimits
 
 AREAS = Path(__file__).parents[1] / "areas"
 
@@ -20,16 +19,14 @@ AREAS = Path(__file__).parents[1] / "areas"
 class JobPlace:
     """What the jobs of areas work with.
 
-    `payouts`: the caps of what approved work is paid. `targets`: how many of a subscriber's are
-    active. `perps`: None while the perpetuals leg is off.
+    `limits`: the figures that an operator may change. `perps`: None while the perpetuals leg is off.
     """
 
     database: JobDatabase
     reader: VaultReader
     mark_retention_days: int
     intent_retention_days: int
-    payouts: PayoutLimits
-    targets: TargetLimits
+    limits: CallerLimits
     perps: PerpsVenue | None = None
 
 

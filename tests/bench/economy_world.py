@@ -41,7 +41,6 @@ from core.credits.ledger.writer import load_balance
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from core.earn.limits import payout_limits
 from core.earn.tables import EarnQueue
 from core.identity.queries import set_operator_key
 from core.listings.rules import EXCHANGES
@@ -49,7 +48,6 @@ from core.listings.simulated import add_simulated, pairs_of
 from core.mandate.chain.decode import TRANSFER_TOPIC
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rules.terms import ZERO_ADDRESS
-from core.targets.rules import TargetLimits
 from core.times import instant_text
 from core.transfers.ledger import writer as transfers
 from indexer.chain.facts import deposit_of
@@ -373,8 +371,7 @@ class World:
             reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
             mark_retention_days=90,
             intent_retention_days=90,
-            payouts=payout_limits(Limits()),
-            targets=TargetLimits(20, 100),
+            limits=Limits(),
         )
         for area in (mining, tasks, rooms, earn):
             for job in area.JOBS:

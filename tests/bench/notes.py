@@ -23,12 +23,11 @@ from sqlalchemy import text
 from api.areas.notes import jobs as job
 from api.kernel.jobs import JobPlace
 from core.db.engine import Database
-from core.earn.rules.payout import PayoutLimits
 from core.kg.notes import queries, views
 from core.kg.notes.rendering import note_text
 from core.kg.rules.facts import NoteTier
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
-from core.targets.rules import TargetLimits
 from tests.bench.load import caller, p99_ratio
 from tests.bench.place import HEAP, migrated, product, served, twin, url_of, vacuum
 from tests.vaults import faults_of, newer_yaml_faults_of
@@ -106,8 +105,7 @@ def exported(database: Database, now: datetime) -> dict[str, Any]:
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=PayoutLimits(),
-        targets=TargetLimits(20, 100),
+        limits=CallerLimits(),
     )
     began = time.perf_counter()
     done = job.run(where, now)

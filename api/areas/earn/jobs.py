@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from api.kernel.jobs import AreaJob, JobPlace
 from core.earn.ledger import awards
+from core.earn.limits import payout_limits
 
 NAME: Final = "payouts"
 EVERY_S: Final = 30
@@ -22,7 +23,7 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
     paid_credits = items = 0
     for _ in range(LOOKS_A_RUN):
         with place.database.write() as session:
-            drained = awards.drain(session, place.payouts, now, looks=1)
+            drained = awards.drain(session, payout_limits(place.limits), now, looks=1)
         paid_credits += drained.paid_credits
         items += drained.items
         if drained.is_done:

@@ -37,6 +37,7 @@ from core.market.ledger.writer import NewWarning, StandingWarning
 from core.market.rules.insights import MakerUsual
 from core.market.usual import UsualFigures
 from core.targets import views as targets
+from core.targets.limits import target_limits
 
 ROLLUPS_S: Final = 600
 GRADES_S: Final = 300
@@ -195,7 +196,7 @@ def prune(place: JobPlace, now: datetime) -> Mapping[str, Any]:
             },
             now,
         )
-        of_targets = targets.active(session, now, place.targets)
+        of_targets = targets.active(session, now, target_limits(place.limits))
         thinned = parts.thin_past(session, parts.SAMPLE_DAYS, of_targets, now)
         rows = gaps.prune(session, now) + shadow.prune(session, now)
     return {"partitions": dropped + thinned, "rows": rows, "bursts": _bursts(place, now)}
@@ -206,7 +207,7 @@ def _bursts(place: JobPlace, now: datetime) -> int:
     days, dropped = (parts.SAMPLE_DAYS, parts.TARGET_DAYS), 0
     for _ in range(MOST_BATCHES):
         with place.database.write() as session:
-            of_targets = targets.active(session, now, place.targets)
+            of_targets = targets.active(session, now, target_limits(place.limits))
             gone = bursts.prune(session, of_targets, *days, now, BATCH)
         dropped += gone
         if gone < BATCH:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from api.kernel.jobs import AreaJob, JobPlace
+from core.earn.limits import payout_limits
 from core.jobs.each import did_of, isolated
 from core.mining import queries, reviews
 from core.mining.gold import PROOFS
@@ -43,7 +44,7 @@ def run(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 def _reject(place: JobPlace, entry_id: int, reviewer: MiningReviewer, now: datetime) -> bool:
     with place.database.write() as session:
-        return reviews.reject_gold(session, entry_id, reviewer, place.payouts, now)
+        return reviews.reject_gold(session, entry_id, reviewer, payout_limits(place.limits), now)
 
 
 def supersede(place: JobPlace, now: datetime) -> Mapping[str, Any]:
@@ -60,7 +61,7 @@ def supersede(place: JobPlace, now: datetime) -> Mapping[str, Any]:
 
 def _supersede(place: JobPlace, entry_id: int, now: datetime) -> bool:
     with place.database.write() as session:
-        return reviews.supersede(session, entry_id, place.payouts, now)
+        return reviews.supersede(session, entry_id, payout_limits(place.limits), now)
 
 
 JOBS: Final = (

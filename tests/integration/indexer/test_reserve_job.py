@@ -8,11 +8,9 @@ from sqlalchemy import text
 from api.areas.reserve.jobs import run
 from api.kernel.jobs import JobPlace
 from core.audit import queries as audit
-from core.earn.limits import payout_limits
 from core.jobs.schedule import JobSkippedError
 from core.limits import CallerLimits
 from core.reserve import queries
-from core.targets.limits import target_limits
 from indexer.chain.context import ChainContext
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain
 from tests.integration.indexer.conftest import SAFE_DEPTH, Follower, now_utc
@@ -37,8 +35,7 @@ def place(chain: ChainContext, deployed: DeployedChain) -> JobPlace:
         reader=deployed.reader,
         mark_retention_days=1,
         intent_retention_days=1,
-        payouts=payout_limits(CallerLimits()),
-        targets=target_limits(CallerLimits()),
+        limits=CallerLimits(),
     )
 
 

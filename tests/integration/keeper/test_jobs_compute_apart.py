@@ -15,11 +15,10 @@ from sqlalchemy import Engine, event
 
 from api.kernel.jobs import JobPlace, area_jobs
 from core.db.engine import Database
-from core.earn.rules.payout import PayoutLimits
 from core.errors import OutsideError
 from core.jobs.schedule import JobSkippedError
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
-from core.targets.rules import TargetLimits
 from indexer.venues import chosen
 from indexer.venues.store import ScannerStore
 from tests.world.mandates import Place
@@ -93,8 +92,7 @@ def test_slow_jobs__compute_outside_of_transactions(database: Database) -> None:
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=PayoutLimits(),
-        targets=TargetLimits(20, 100),
+        limits=CallerLimits(),
     )
     did = dict[str, Any]()
     with looking() as computed:

@@ -14,14 +14,13 @@ from api.areas.market.jobs import prune
 from api.areas.reports import jobs as report_jobs
 from api.kernel.jobs import JobPlace
 from core.db.engine import Database
-from core.earn.rules.payout import PayoutLimits
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.market import bursts, samples
 from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
 from core.market.tables import MarketBurst, MarketSample
 from core.reports import queries as reports
 from core.reports.queries import ReportOrder
-from core.targets.rules import TargetLimits
 from tests.integration.core.market.conftest import NOON, Listed, batch
 from tests.integration.core.market.conftest import listed as listed  # a fixture
 from tests.integration.subscribed import subscribe_to
@@ -33,8 +32,7 @@ def place_of(database: Database) -> JobPlace:
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=PayoutLimits(),
-        targets=TargetLimits(20, 100),
+        limits=CallerLimits(),
     )
 
 

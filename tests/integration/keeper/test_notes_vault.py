@@ -11,7 +11,6 @@ from sqlalchemy import Engine, delete, event, text
 from api.areas.notes.jobs import is_kept, run
 from api.kernel.jobs import JobPlace
 from core.db.engine import Database
-from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account
 from core.jobs.schedule import JobSkippedError
 from core.kg.notes import queries, vault, views
@@ -20,11 +19,11 @@ from core.kg.notes.rendering import note_text
 from core.kg.rules.facts import NoteTier
 from core.kg.rules.names import HubKind, hub_file
 from core.kg.tables import KgClaim, KgExport
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.market import queries as queries_market
 from core.market.facts import DataSource
 from core.market.tables import MarketAsset, MarketAssetState, MarketListingState
-from core.targets.rules import TargetLimits
 from tests.integration.core.market.conftest import market as market_of
 from tests.integration.lent import lent_during
 from tests.market_rows import MarketIds, add_market
@@ -52,8 +51,7 @@ def place_of(database: Database) -> JobPlace:
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=PayoutLimits(),
-        targets=TargetLimits(20, 100),
+        limits=CallerLimits(),
     )
 
 

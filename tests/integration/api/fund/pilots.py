@@ -14,10 +14,10 @@ from api.payments.payment_config import PaymentConfig
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import RawLog, TransactionReceipt
 from core.db.engine import WriteSession
-from core.earn.rules.payout import PayoutLimits
 from core.fund import indices
 from core.hexes import bytes_of
 from core.identity.tables import Account
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.market import identity, parts
 from core.market.tables import (
@@ -28,7 +28,6 @@ from core.market.tables import (
     MarketNetwork,
     MarketRollup,
 )
-from core.targets.rules import TargetLimits
 from tests.integration.api.conftest import Clock, FewAnswersChain
 from tests.integration.api.fund.conftest import Follower, Office
 from tests.market_rows import add_state
@@ -147,8 +146,7 @@ class IndexWorld:
             reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
             mark_retention_days=90,
             intent_retention_days=90,
-            payouts=PayoutLimits(),
-            targets=TargetLimits(20, 100),
+            limits=CallerLimits(),
         )
 
 

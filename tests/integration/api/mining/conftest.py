@@ -17,8 +17,8 @@ from api.kernel.operation import Access, Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
-from core.earn.rules.payout import PayoutLimits
 from core.identity.tables import Account as AccountRow
+from core.limits import CallerLimits
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, bearer, connect, nonce_for, sign
@@ -197,7 +197,7 @@ def operators_wallet() -> LocalAccount:
 @pytest.fixture
 def place(database: Database) -> Any:
     """What a slow job works with."""
-    return SimpleNamespace(database=database, payouts=PayoutLimits())
+    return SimpleNamespace(database=database, limits=CallerLimits())
 
 
 @pytest.fixture

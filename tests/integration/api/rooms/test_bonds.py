@@ -11,10 +11,9 @@ from sqlalchemy.exc import OperationalError
 from api.areas.rooms import jobs as job
 from api.kernel.jobs import JobPlace
 from core.earn.ledger import awards
-from core.earn.rules.payout import PayoutLimits
+from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.rooms.bonds import return_bonds
-from core.targets.rules import TargetLimits
 from tests.integration.api.conftest import login, reason
 from tests.integration.api.rooms.conftest import Agent, Stage
 
@@ -25,8 +24,7 @@ def place(stage: Stage) -> JobPlace:
         reader=cast("VaultReader", SimpleNamespace(contracts={}, rpc=None)),
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=PayoutLimits(),
-        targets=TargetLimits(20, 100),
+        limits=CallerLimits(),
     )
 
 

@@ -25,7 +25,6 @@ from core.chain.abi import call_by_signature, function
 from core.chain.nodes import Nodes
 from core.db.engine import Database, WriteSession
 from core.db.leadership import Leadership
-from core.earn.limits import payout_limits
 from core.keeper import gas
 from core.keeper.gas import GasBudgets
 from core.limits import CallerLimits
@@ -33,7 +32,6 @@ from core.mandate.chain.reader import VaultReader
 from core.sponsored import queries
 from core.sponsored.kept_gas import KeptReadings
 from core.sponsored.prices import EthPrices
-from core.targets.limits import target_limits
 from keeper.gas import Caps
 from keeper.intents import Desk
 from keeper.outbox_kinds import builders_of
@@ -198,8 +196,7 @@ class SponsoredStage:
             reader=self.chain.reader,
             mark_retention_days=1,
             intent_retention_days=1,
-            payouts=payout_limits(CallerLimits()),
-            targets=target_limits(CallerLimits()),
+            limits=CallerLimits(),
         )
         return job.run(place, self.now())
 

@@ -21,8 +21,8 @@ from core.db.engine import Database
 from core.earn.limits import payout_limits
 from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
+from core.limits import CallerLimits
 from core.safety.queries import change_defense
-from core.targets.rules import TargetLimits
 from core.tasks import market as reviews
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim
@@ -212,8 +212,7 @@ def place(deps: Deps) -> JobPlace:
         reader=deps.chain,
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=PayoutLimits(),
-        targets=TargetLimits(20, 100),
+        limits=CallerLimits(),
     )
 
 

@@ -23,6 +23,7 @@ from core.earn.rules.payout import PayoutLimits
 from core.earn.tables import EarnAward, EarnFeedRow
 from core.earn.views import own_among, payees_of
 from core.identity.tables import Account
+from core.limits import CallerLimits
 from tests.integration.core.earn.people import ENOUGH_TO_FUND_E6, add_agent, add_owner, fund
 from tests.integration.core.rows import NOW
 
@@ -355,7 +356,7 @@ def test_the_slow_job__pays_after_midnight_what_waited(database: Database) -> No
     with database.write() as session:
         account = add_agent(session)
         give(session, account, "mining:entry:1", 130)
-    place: Any = SimpleNamespace(database=database, payouts=PayoutLimits())
+    place: Any = SimpleNamespace(database=database, limits=CallerLimits())
     (job,) = earn_jobs.JOBS
     assert job.run(place, NOW) == {"items": 0, "paid_credits": 0}
     assert job.run(place, TOMORROW) == {"items": 1, "paid_credits": 60}

@@ -72,7 +72,7 @@ def test_a_pledge_that_nobody_withdrew__lapses(
         reader=None,
         mark_retention_days=90,
         intent_retention_days=90,
-        payouts=None,
+        limits=None,
     )
     assert "pledges" in {job.name for job in area_jobs()}
     assert pledges.run(place, deps.clock() + GOOD_FOR) == {"lapsed": 0}
