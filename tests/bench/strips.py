@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import event, insert, text
 
+from api.areas.records.views.facts import strip_facts
 from core.db.engine import Database
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
@@ -21,7 +22,6 @@ from core.mandate.rules.ledger import NewRow, row_from_event
 from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.rules.what_if import what_if
 from core.mandate.tables import Mandate
-from core.records.views import strip_facts
 from tests.bench.mandates import (
     AGENT,
     BUDGET,

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from api.areas.records.views.strip import StripLadder
 from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
-from api.shared.record_strip import StripLadder
 from api.shared.review_stages import Figure, NotRecorded, ReviewStages
 
 LongText = Annotated[str, FreeText(4_000, lines=True)]

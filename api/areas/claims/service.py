@@ -8,11 +8,11 @@ from api.areas.claims.schemas import (
     DecidedClaim,
     MakeClaim,
 )
+from api.areas.safety.checks import require_not_own, require_unlocked
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
-from api.shared.cases import require_not_own, require_unlocked
 from core.earn.limits import payout_limits
 from core.earn.views import payees_of
 from core.kg import claims

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from api.areas.records.views.strip import RecordStrip
 from api.kernel.fields import WHOLE, AccountIdText, InstantText, Millionths
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
-from api.shared.record_strip import RecordStrip
 from core.gallery.rules import (
     CITED_MOST,
     MARKETS_MOST,

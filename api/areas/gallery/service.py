@@ -15,10 +15,10 @@ from api.areas.gallery.schemas import (
     Listing,
     ListingPath,
 )
+from api.areas.records.views.strip import strips_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
-from api.shared.record_strip import strips_of
 from core.errors import InvalidParameterError
 from core.gallery import queries as gallery
 from core.gallery.rules import (

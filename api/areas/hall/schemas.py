@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from api.areas.records.views.strip import RecordStrip
 from api.kernel.fields import WHOLE, AccountIdText, Flag
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
-from api.shared.record_strip import RecordStrip
 
 WindowName = Literal["7d", "30d", "90d", "since"]
 UnrankedReason = Literal["days_live", "trades", "days_live_and_trades", "record_incomplete"]

@@ -21,10 +21,10 @@ from api.areas.hall.schemas import (
     ProofMandate,
     RankRequirements,
 )
+from api.areas.records.views.strip import strips_of
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from api.kernel.pagination import page_of
-from api.shared.record_strip import strips_of
 from core.hall import queries, views
 from core.hall.records import groups_of
 from core.hall.rules.shown import SORTS, record_to_json

@@ -28,12 +28,12 @@ from api.areas.mining.schemas import (
     SubmissionsQuery,
     SubmitDiscovery,
 )
+from api.areas.safety.checks import require_unlocked
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
 from api.shared.board_row import simulated
-from api.shared.cases import require_unlocked
 from core.credits.ledger import writer as credit_ledger
 from core.earn.limits import payout_limits
 from core.earn.rules.points import credits_of, points_text

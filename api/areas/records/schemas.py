@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from api.areas.records.views.strip import RecordStrip
 from api.kernel.fields import ACCOUNT_ID_PATTERN, AccountId, AccountIdText
 from api.kernel.operation import AnswerBody, Command
-from api.shared.record_strip import RecordStrip
 
 IDS_MOST: Final = 50
 _ID = TypeAdapter[int](AccountId)

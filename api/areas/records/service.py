@@ -3,9 +3,9 @@
 from collections.abc import Collection
 
 from api.areas.records.schemas import RecordPath, RecordsQuery, RecordStrips
+from api.areas.records.views.strip import PAPER_NOTE, RecordStrip, strips_of
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
-from api.shared.record_strip import PAPER_NOTE, RecordStrip, strips_of
 
 
 def record(call: ReadCall, caller: Nobody, command: RecordPath) -> Answer[RecordStrip]:

@@ -9,12 +9,12 @@ from api.areas.reports.schemas import (
     ReportPath,
     ReportsQuery,
 )
+from api.areas.safety.checks import require_unlocked
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.outcome import File
 from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
-from api.shared.cases import require_unlocked
 from api.shared.pairs import listing_of
 from api.shared.tiers import most_reports, require_tier
 from core.listings import queries as listings

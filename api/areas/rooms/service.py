@@ -16,13 +16,14 @@ from api.areas.rooms.schemas import (
     RoomQuery,
     RoomsQuery,
 )
+from api.areas.safety import queries as safety
+from api.areas.safety.checks import require_unlocked
+from api.areas.safety.rules import takes_bond
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits, used_up_today
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
-from api.shared.cases import require_unlocked
-from api.shared.defense import takes_bond
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
 from core.earn.limits import payout_limits
@@ -45,7 +46,6 @@ from core.rooms.rules import (
 )
 from core.rooms.tables import Room, RoomMessage, RoomRelease
 from core.rooms.views import ShownMessage
-from core.safety import queries as safety
 from core.times import instant_text, whole_second
 
 # Read

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from api.areas.safety.rules import MAX_LEVEL
 from api.kernel.fields import WHOLE, AccountId, Id, Instant, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
-from api.shared.defense import MAX_LEVEL
 
 Reference = Annotated[str, Field(pattern=r"^v_[a-z2-7]{10}$", description="the case's reference")]
 CaseStatus = Literal["open", "closed"]

@@ -9,6 +9,9 @@ import secrets
 from collections.abc import Sequence
 from typing import TypeVar
 
+from api.areas.safety import queries as safety
+from api.areas.safety.checks import require_not_own
+from api.areas.safety.rules import MAX_LEVEL, takes_bond, welcomes_a_day
 from api.areas.safety.schemas import (
     Board,
     BoardNotice,
@@ -24,16 +27,13 @@ from api.areas.safety.schemas import (
     SetDefense,
     Violations,
 )
+from api.areas.safety.tables import Notice, ViolationCase
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
-from api.shared.cases import require_not_own
-from api.shared.defense import MAX_LEVEL, takes_bond, welcomes_a_day
 from core.errors import InvalidParameterError
 from core.identity import queries as identity
 from core.rooms import bonds
 from core.rooms.views import find_message
-from core.safety import queries as safety
-from core.safety.tables import Notice, ViolationCase
 from core.times import instant_text, instant_text_or_none
 
 REFERENCE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from api.areas.safety.checks import require_unlocked
 from api.areas.subscriptions.schemas import (
     NextTier,
     PreviewTier,
@@ -22,7 +23,6 @@ from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.quota import ceiling_of
 from api.kernel.refusals import lacks_credits
-from api.shared.cases import require_unlocked
 from api.shared.tiers import most_reports
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from api.areas.safety.checks import require_unlocked
 from api.areas.targets.schemas import (
     AddedTarget,
     AddTarget,
@@ -14,7 +15,6 @@ from api.areas.targets.schemas import (
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, Refusal, WriteCall
 from api.kernel.refusals import call_items
-from api.shared.cases import require_unlocked
 from api.shared.pairs import listing_of
 from api.shared.tiers import require_tier
 from core.listings.rules import Symbol, symbol_in_body

@@ -5,6 +5,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.areas.safety import queries as safety
+from api.areas.safety.checks import require_not_own, require_unlocked
+from api.areas.safety.rules import takes_bond
 from api.areas.tasks.schemas import (
     BrowseQuery,
     ClaimBody,
@@ -26,8 +29,6 @@ from api.kernel.caller import AgentCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits
-from api.shared.cases import require_not_own, require_unlocked
-from api.shared.defense import takes_bond
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.earn.limits import payout_limits
 from core.earn.rules.payout import Source, person_of
@@ -40,7 +41,6 @@ from core.mining import gold
 from core.mining.tables import MiningEntry
 from core.mining.views import entries_by_id
 from core.redaction import evidence_host, redact_value
-from core.safety import queries as safety
 from core.tasks import claims, market, views
 from core.tasks.claims import Claimant, NewProof
 from core.tasks.rules import (

@@ -18,9 +18,12 @@ from api.areas.agents.schemas import (
     VerifiedRecord,
 )
 from api.areas.agents.service.access import held
+from api.areas.records.rules import VerifiedWork
+from api.areas.records.views.facts import OwnFacts, agents_with_work, own_facts
+from api.areas.records.views.strip import ladder_of
+from api.areas.safety import queries as safety
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, ReadCall, WriteCall
-from api.shared.record_strip import ladder_of
 from api.shared.review_stages import NOT_RECORDED, read_or_none, review_stages
 from core.credits.rules.buckets import BUCKETS
 from core.earn.payouts import earnings_of
@@ -30,9 +33,6 @@ from core.identity import evictions, policies
 from core.identity import queries as identity
 from core.identity.tables import ApiKey
 from core.money import usdc_text_or_none
-from core.records.rules import VerifiedWork
-from core.records.views import OwnFacts, agents_with_work, own_facts
-from core.safety import queries as safety
 from core.subscriptions.rules import Tier
 from core.times import instant_text, instant_text_or_none
 

@@ -19,12 +19,12 @@ from api.areas.fund.schemas.pilots import (
     ReturnBond,
 )
 from api.areas.fund.service.indices import index_of
+from api.areas.safety.checks import require_not_own, require_unlocked
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits
 from api.payments.payment_config import PaymentConfig
-from api.shared.cases import require_not_own, require_unlocked
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
 from core.fund import applications as rows

@@ -8,9 +8,9 @@ from api.areas.fund.schemas import (
     RejectCreation,
 )
 from api.areas.fund.service.shown import no_vault, vault_of
+from api.areas.safety.checks import require_not_own, require_unlocked
 from api.kernel.caller import AgentCaller, BearerCaller, OperatorCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
-from api.shared.cases import require_not_own, require_unlocked
 from core.fund import creation
 from core.fund import queries as fund
 from core.fund.rules.creation import (

@@ -11,10 +11,10 @@ from api.areas.fund.schemas import (
     ReportFill,
 )
 from api.areas.fund.service.shown import no_signal, vault_of
+from api.areas.safety.checks import require_unlocked
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
-from api.shared.cases import require_unlocked
 from core.errors import InvalidNumberError, InvalidParameterError
 from core.fund import queries as fund
 from core.fund.rules.frozen import leverage_text, rules_of

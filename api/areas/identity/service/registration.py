@@ -14,14 +14,14 @@ Source: docs/identity.md#how-many, docs/rules.md#registering; docs/decisions/000
 from datetime import datetime, timedelta
 
 from api.areas.identity.schemas import Connected
+from api.areas.safety import queries as safety
+from api.areas.safety.rules import welcomes_a_day
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Refusal, WriteCall
 from api.kernel.tokens import TokenKind
-from api.shared.defense import welcomes_a_day
 from api.shared.sessions import hash_of, lock_owner, open_agent_session
 from core.credits.ledger import writer as credit_ledger
 from core.identity import queries as identity
-from core.safety import queries as safety
 from core.times import next_day, start_of_day
 
 WINDOW = timedelta(seconds=60)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from api.shared.record_strip import PAPER_NOTE
+from api.areas.records.views.strip import PAPER_NOTE
 from core.db.engine import Database
 from core.earn import standing
 from core.earn.ledger import awards

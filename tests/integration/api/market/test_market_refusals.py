@@ -16,6 +16,8 @@ from starlette.testclient import TestClient
 
 from api.areas.board.schemas import MOST_QUERY
 from api.areas.reports import jobs as reports
+from api.areas.safety.queries import open_case
+from api.areas.safety.tables import ViolationCase
 from api.catalogue import catalogue
 from api.kernel.operation import Deps, Operation
 from core.feeds.rules import FEEDS
@@ -23,8 +25,6 @@ from core.listings.queries import add_listings
 from core.listings.rules import Symbol
 from core.reports.rules import MOST_ATTEMPTS, MOST_GIVEN_UP, ReportFailure, ReportState
 from core.reports.tables import StoredReport
-from core.safety.queries import open_case
-from core.safety.tables import ViolationCase
 from tests.each import each
 from tests.integration.api.conftest import Clock, Limit
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of

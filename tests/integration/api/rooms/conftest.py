@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
+from api.areas.safety import queries as safety
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
@@ -21,7 +22,6 @@ from core.earn.tables import EarnAward, EarnFeedRow
 from core.identity.tables import Account
 from core.rooms import posts
 from core.rooms.tables import RoomBond, RoomEntry, RoomMessage, RoomRelease
-from core.safety import queries as safety
 from tests.integration.api.conftest import KEY, Clock, connect
 
 TOKEN = "binance_BTC_USDT"

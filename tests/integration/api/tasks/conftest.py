@@ -10,6 +10,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
+from api.areas.safety.queries import change_defense
 from api.areas.tasks import jobs as job
 from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
@@ -22,7 +23,6 @@ from core.earn.limits import payout_limits
 from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
 from core.limits import CallerLimits
-from core.safety.queries import change_defense
 from core.tasks import market as reviews
 from core.tasks.rules import Truth
 from core.tasks.tables import TaskClaim

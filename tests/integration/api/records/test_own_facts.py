@@ -4,13 +4,13 @@ from datetime import timedelta
 
 from sqlalchemy import insert, update
 
+from api.areas.records.views.facts import OwnFacts, own_facts
+from api.areas.safety.tables import ViolationCase
 from core.credits.ledger.writer import HEAD
 from core.credits.rules.buckets import Credits
 from core.db.engine import Database, WriteSession
 from core.identity.tables import Account
 from core.mandate.tables import Mandate
-from core.records.views import OwnFacts, own_facts
-from core.safety.tables import ViolationCase
 from core.subscriptions.rules import HeldTiers
 from core.subscriptions.tables import Subscription
 from tests.integration.core.rows import NOW, add_account, add_mandate

@@ -11,6 +11,14 @@ from sqlalchemy import BigInteger, any_, bindparam, exists, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session
 
+from api.areas.records.rules import (
+    ENDED_SHOWN,
+    REFUSALS_SHOWN,
+    HallStanding,
+    StripFacts,
+    VerifiedWork,
+)
+from api.areas.safety.tables import ViolationCase
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditHead
 from core.earn.rules.payout import Source
@@ -21,14 +29,6 @@ from core.identity.tables import Account
 from core.mandate import agent_records
 from core.mandate.rules.conduct import Conduct
 from core.mandate.tables import Mandate
-from core.records.rules import (
-    ENDED_SHOWN,
-    REFUSALS_SHOWN,
-    HallStanding,
-    StripFacts,
-    VerifiedWork,
-)
-from core.safety.tables import ViolationCase
 from core.subscriptions.rules import HeldTiers
 from core.subscriptions.tables import Subscription
 

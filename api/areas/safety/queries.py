@@ -13,10 +13,10 @@ from sqlalchemy import BigInteger, Select, any_, bindparam, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
+from api.areas.safety.tables import DefenseChange, Notice, ViolationCase
 from core.db import locks
 from core.db.engine import WriteSession
 from core.identity.queries import ids_with_agents
-from core.safety.tables import DefenseChange, Notice, ViolationCase
 
 # Cases and their notices
 

@@ -2,11 +2,11 @@
 agent its operator (docs/rules.md#operators).
 """
 
+from api.areas.safety import queries as safety
 from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Refusal, WriteCall
 from core.earn.views import own_among
 from core.identity import queries as identity
-from core.safety import queries as safety
 
 
 def require_unlocked(call: WriteCall, account_id: int) -> None:

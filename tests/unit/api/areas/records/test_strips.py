@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from api.areas.records.rules import HallStanding, StripFacts
 from core.mandate.rules.conduct import Conduct, EndedMandate
 from core.mandate.rules.lifecycle import Status
-from core.records.rules import HallStanding, StripFacts
 from tests.each import each
 
 NOTHING, ONE = Conduct(), Conduct(mandates=1, refusals=2)

@@ -1,6 +1,6 @@
 """What each protection level does."""
 
-from api.shared.defense import takes_bond, welcomes_a_day
+from api.areas.safety.rules import takes_bond, welcomes_a_day
 from tests.each import each
 
 

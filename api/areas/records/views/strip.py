@@ -8,18 +8,18 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from api.kernel.operation import AnswerBody, Call
-from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
-from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
-from core.mandate.rules.refusals import reason_code
-from core.records.rules import (
+from api.areas.records.rules import (
     HallStanding,
     LadderName,
     StripFacts,
     VerifiedWork,
     ladder_place,
 )
-from core.records.views import strip_facts
+from api.areas.records.views.facts import strip_facts
+from api.kernel.operation import AnswerBody, Call
+from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
+from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
+from core.mandate.rules.refusals import reason_code
 from core.times import instant_text
 
 RECORDS: Final = "/mandate-wallet/agents"
