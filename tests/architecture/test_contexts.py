@@ -24,7 +24,7 @@ PLACES = {f"core.{name}": CORE / name for name in CONTEXTS} | {
 SERVES = {"operations", "schemas", "service", "reasons", "jobs"}  # of an area: nobody else's
 # The contexts that the API alone uses: each becomes part of an area.
 LEAVING = {
-    "earn", "feeds", "gallery", "hall", "kg", "mining", "pdf", "reports", "rooms",
+    "earn", "feeds", "hall", "kg", "mining", "pdf", "reports", "rooms",
     "tasks",
 }  # fmt: skip
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from sqlalchemy import select
 
+from api.areas.gallery.queries import add_listing
+from api.areas.gallery.rules import ListingOffer, ListingStatus, PriceModel, ProductType
 from core.db.engine import WriteSession
 from core.earn.rules.payout import PayoutLimits
-from core.gallery.queries import add_listing
-from core.gallery.rules import ListingOffer, ListingStatus, PriceModel, ProductType
 from core.identity.operators import operator_name
 from core.identity.tables import Account
 from core.listings.queries import find_listing

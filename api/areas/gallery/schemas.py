@@ -7,12 +7,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.areas.records.views.strip import RecordStrip
-from api.kernel.fields import WHOLE, AccountIdText, InstantText, Millionths
-from api.kernel.operation import AnswerBody, Command
-from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText
-from core.gallery.rules import (
+from api.areas.gallery.rules import (
     CITED_MOST,
     MARKETS_MOST,
     PARAMS_MOST,
@@ -22,6 +17,11 @@ from core.gallery.rules import (
     PriceModel,
     ProductType,
 )
+from api.areas.records.views.strip import RecordStrip
+from api.kernel.fields import WHOLE, AccountIdText, InstantText, Millionths
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText
 from core.urls import HTTPS_PATTERN
 
 LISTING_ID_PATTERN = r"^l_[a-z2-7]{10}$"

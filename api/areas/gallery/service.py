@@ -5,23 +5,8 @@ import secrets
 from collections.abc import Sequence
 from typing import Final
 
-from api.areas.gallery.schemas import (
-    LISTING_ID_PATTERN,
-    CitedClaim,
-    CreateListing,
-    EditableParam,
-    Gallery,
-    GalleryQuery,
-    Listing,
-    ListingPath,
-)
-from api.areas.records.views.strip import strips_of
-from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
-from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
-from api.kernel.pagination import page_of
-from core.errors import InvalidParameterError
-from core.gallery import queries as gallery
-from core.gallery.rules import (
+from api.areas.gallery import queries as gallery
+from api.areas.gallery.rules import (
     CREATION_WINDOW,
     MAY_BECOME,
     Citation,
@@ -34,7 +19,22 @@ from core.gallery.rules import (
     check_offer,
     number,
 )
-from core.gallery.views import ShownListing, find_listing, listed
+from api.areas.gallery.schemas import (
+    LISTING_ID_PATTERN,
+    CitedClaim,
+    CreateListing,
+    EditableParam,
+    Gallery,
+    GalleryQuery,
+    Listing,
+    ListingPath,
+)
+from api.areas.gallery.views import ShownListing, find_listing, listed
+from api.areas.records.views.strip import strips_of
+from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
+from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
+from api.kernel.pagination import page_of
+from core.errors import InvalidParameterError
 from core.house import House
 from core.identity import queries as identity
 from core.times import instant_text, whole_second

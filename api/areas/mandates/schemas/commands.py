@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from api.areas.gallery.rules import PARAMS_MOST
 from api.kernel.fields import (
     MAX_EXACT_JSON_INT,
     WHOLE,
@@ -34,7 +35,6 @@ from api.kernel.fields import (
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
-from core.gallery.rules import PARAMS_MOST
 from core.mandate.rules.agent_rows import AGENT_KINDS
 from core.mandate.rules.terms import (
     DEFAULT_AGENT_FEE_BPS,

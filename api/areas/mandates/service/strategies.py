@@ -4,11 +4,11 @@
 
 from typing import Any
 
+from api.areas.gallery.rules import ListingStatus, strategy_row, values_of
+from api.areas.gallery.views import find_listing
 from api.areas.mandates.schemas.commands import DraftTerms
 from api.kernel.operation import Call, Refusal
 from core.errors import InvalidParameterError
-from core.gallery.rules import ListingStatus, strategy_row, values_of
-from core.gallery.views import find_listing
 from core.house import House
 
 

@@ -10,12 +10,12 @@ from starlette.testclient import TestClient
 
 from api.areas.gallery import service
 from api.areas.gallery.operations import EXAMPLE
+from api.areas.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
 from api.areas.records.views.strip import RecordStrip, strips_of
 from api.kernel.operation import Call, Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
-from core.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
 from core.house import House
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, Limit, connect, login, reason
 from tests.integration.api.in_process import AppClient

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from api.areas.gallery.rules import ListingStatus, PriceModel, ProductType
 from core.db.base import LOG, Base, sql_list
-from core.gallery.rules import ListingStatus, PriceModel, ProductType
 
 OPEN = text("status <> 'withdrawn'")
 LISTED = text("status = 'listed'")

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidNumberError, InvalidParameterError
-from core.gallery.rules import (
+from api.areas.gallery.rules import (
     MAY_BECOME,
     Citation,
     ListingOffer,
@@ -22,6 +21,7 @@ from core.gallery.rules import (
     check_offer,
     values_of,
 )
+from core.errors import InvalidNumberError, InvalidParameterError
 from core.money import UsdcE6
 from tests.each import each
 

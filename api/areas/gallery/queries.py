@@ -6,8 +6,7 @@ from typing import Any, Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession
-from core.gallery.rules import (
+from api.areas.gallery.rules import (
     Citation,
     ListingOffer,
     ListingStatus,
@@ -16,7 +15,8 @@ from core.gallery.rules import (
     ProductType,
     StrategyParam,
 )
-from core.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
+from api.areas.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
+from core.db.engine import WriteSession
 
 MadeBy = Literal["agent", "owner"]
 

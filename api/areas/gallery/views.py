@@ -8,9 +8,9 @@ from datetime import datetime
 from sqlalchemy import Row, Select, literal_column, select
 from sqlalchemy.orm import Session
 
-from core.gallery.queries import offer_of
-from core.gallery.rules import ListingOffer, ListingStatus, ProductType
-from core.gallery.tables import GalleryListing, GalleryShelf
+from api.areas.gallery.queries import offer_of
+from api.areas.gallery.rules import ListingOffer, ListingStatus, ProductType
+from api.areas.gallery.tables import GalleryListing, GalleryShelf
 from core.identity.tables import Account
 
 
