@@ -9,7 +9,7 @@ from tests.architecture.test_laws import ROOT
 # Files, or folders of files.
 PARTS = {
     *("__init__", "operations", "schemas", "service", "reasons", "jobs"),
-    *("rules", "tables", "queries", "views", "ledger", "writes", "checks"),
+    *("rules", "tables", "queries", "views", "ledger", "writes", "checks", "rendering"),
 }
 AREAS = sorted(
     place for place in (ROOT / "api" / "areas").iterdir() if (place / "__init__.py").exists()

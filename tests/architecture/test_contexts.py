@@ -23,10 +23,7 @@ PLACES = {f"core.{name}": CORE / name for name in CONTEXTS} | {
 }
 SERVES = {"operations", "schemas", "service", "reasons", "jobs"}  # of an area: nobody else's
 # The contexts that the API alone uses: each becomes part of an area.
-LEAVING = {
-    "earn", "feeds", "hall", "kg", "mining", "pdf", "reports", "rooms",
-    "tasks",
-}  # fmt: skip
+LEAVING = {"earn", "hall", "mining", "rooms", "tasks"}
 
 
 def imported(file: Path) -> list[str]:

@@ -23,9 +23,10 @@ from sqlalchemy import text
 from api.areas.notes import jobs as job
 from api.kernel.jobs import JobPlace
 from core.db.engine import Database
-from core.kg.notes import queries, views
-from core.kg.notes.rendering import note_text
-from core.kg.rules.facts import NoteTier
+from api.areas.notes import queries
+from api.areas.notes import views
+from api.areas.notes.rendering.markdown import note_text
+from api.areas.notes.rules.facts import NoteTier
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from tests.bench.load import caller, p99_ratio

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.db.engine import Database
-from core.kg.tables import KgLink
+from api.areas.notes.tables import KgLink
 from tests.browser.conftest import Open, Opened, Place, axe, until
 from tests.browser.test_pages import WIDER, settle
 

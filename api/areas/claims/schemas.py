@@ -8,17 +8,17 @@ from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, HttpsUrl
-from core.kg.rules.claims import (
+from api.areas.claims.rules.claims import (
     CLAIM_CHARACTERS_MOST,
     NOTE_CHARACTERS_MOST,
     ClaimKind,
 )
-from core.kg.rules.names import TICKER_CHARACTERS_MOST
+from api.areas.claims.rules.tickers import TICKER_CHARACTERS_MOST
 
 KindWord = Literal["project", "backer", "event", "risk", "other"]
 assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  # of a Literal
 
-# what core.kg.rules.claims.claimed_ticker refuses, for JSON Schema
+# what api.areas.claims.rules.claims.claimed_ticker refuses, for JSON Schema
 NO_SPACE_AND_NO_SIGN = r"""^[^\s"#%&'()*,./:;<>?\[\\\]`{|}]+$"""
 Ticker = Annotated[
     str,

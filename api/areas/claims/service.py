@@ -15,9 +15,9 @@ from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
 from core.earn.limits import payout_limits
 from core.earn.views import payees_of
-from core.kg import claims
-from core.kg.claims import SentClaim, TokenClaimant
-from core.kg.rules.claims import (
+from api.areas.claims import queries as claims
+from api.areas.claims.queries import SentClaim, TokenClaimant
+from api.areas.claims.rules.claims import (
     ClaimKind,
     ClaimState,
     ClaimStateError,
@@ -27,7 +27,7 @@ from core.kg.rules.claims import (
     claim_source,
     claimed_ticker,
 )
-from core.kg.tables import KgClaim
+from api.areas.claims.tables import KgClaim
 from core.times import instant_text
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
-from core.feeds.rules import FEEDS
+from api.areas.feeds.rules import FEEDS
 
 FeedName = Annotated[str, FreeText(40, exact=True), Field(description=f"one of {', '.join(FEEDS)}")]
 DEFAULT_ROWS, MOST_ROWS = 100, 500

@@ -18,9 +18,10 @@ from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refu
 from api.shared.board_row import simulated
 from api.shared.tiers import require_tier
 from core.errors import InvalidParameterError
-from core.feeds import queries, views
-from core.feeds.rules import FEEDS, DataFeedKind
-from core.feeds.views import DataFeedRow, FeedPlace
+from api.areas.feeds import queries
+from api.areas.feeds import views
+from api.areas.feeds.rules import FEEDS, DataFeedKind
+from api.areas.feeds.views import DataFeedRow, FeedPlace
 from core.times import exact_instant_text, instant_text
 
 _PLACE: Final = re.compile(r"(\d{1,16})-(\d{1,18})", re.ASCII)

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from api.kernel.jobs import AreaJob, JobPlace
 from core.jobs.schedule import JobSkippedError
-from core.kg.notes import queries, views
-from core.kg.notes.queries import LastVault
-from core.kg.notes.vault import vault_of
+from api.areas.notes import queries
+from api.areas.notes import views
+from api.areas.notes.queries import LastVault
+from api.areas.notes.rendering.vault import vault_of
 
 NAME: Final = "notes"
 EVERY_S: Final = 60

@@ -3,8 +3,8 @@
 from api.areas.notes import service
 from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
 from api.kernel.operation import Area, CachePolicy, CallBounds, Read
-from core.kg.rules.facts import NoteTier
-from core.kg.rules.note import CACHE_S
+from api.areas.notes.rules.facts import NoteTier
+from api.areas.notes.rules.note import CACHE_S
 
 RATE = "notes_per_address_per_minute"
 LIST_KEPT_S, EXPORT_KEPT_S = 60, 3_600

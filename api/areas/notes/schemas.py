@@ -7,7 +7,7 @@ from pydantic import Field
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.shared.board_row import LetterWord
-from core.kg.rules.names import TICKER_CHARACTERS_MOST
+from api.areas.claims.rules.tickers import TICKER_CHARACTERS_MOST
 
 DEFAULT_LISTED, MOST_LISTED = 100, 500
 MOST_PATH = 120

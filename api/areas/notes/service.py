@@ -13,11 +13,14 @@ from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
 from api.kernel.outcome import File
 from api.shared.board_row import as_letter, simulated
 from core.kept import Kept
-from core.kg.notes import queries, vault, views
-from core.kg.notes.rendering import index_text, note_text
-from core.kg.rules.facts import NoteTier
-from core.kg.rules.names import capitals, file_meant, ticker_of, token_file
-from core.kg.rules.note import rendered_at
+from api.areas.notes import queries
+from api.areas.notes.rendering import vault
+from api.areas.notes import views
+from api.areas.notes.rendering.markdown import index_text, note_text
+from api.areas.notes.rules.facts import NoteTier
+from api.areas.claims.rules.tickers import capitals, ticker_of
+from api.areas.notes.rules.names import file_meant, token_file
+from api.areas.notes.rules.note import rendered_at
 from core.market import board_views
 
 ZIP: Final = "application/zip"

@@ -20,7 +20,7 @@ from api.kernel.pagination import page_of
 from core.earn.rules.points import points_text
 from core.fund import applications, creation
 from core.fund.rules.frozen import leverage_text
-from core.kg import claims
+from api.areas.claims import queries as claims
 from core.listings.rules import Symbol
 from core.mining import views as mining
 from core.mining.views import WaitingEntry

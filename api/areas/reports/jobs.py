@@ -11,12 +11,13 @@ from core.market import identity
 from core.market.identity import CoinGraph
 from core.market.rules.report import ReportVersion
 from core.market.rules.report_texts import ReportLanguage
-from core.pdf.printing import PdfLibraryError
-from core.reports import queries, views
-from core.reports.printing import print_report
-from core.reports.queries import PrintedReport
-from core.reports.rules import ReportFailure
-from core.reports.tables import StoredReport
+from api.kernel.pdf.printing import PdfLibraryError
+from api.areas.reports import queries
+from api.areas.reports import views
+from api.areas.reports.rendering.printing import print_report
+from api.areas.reports.queries import PrintedReport
+from api.areas.reports.rules import ReportFailure
+from api.areas.reports.tables import StoredReport
 
 NAME: Final = "reports"
 EVERY_S: Final = 5

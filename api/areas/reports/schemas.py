@@ -8,7 +8,7 @@ from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.shared.pairs import ExchangeId, SymbolInBody
-from core.reports.rules import ReportFailure, ReportState
+from api.areas.reports.rules import ReportFailure, ReportState
 
 Language = Literal["en", "ko"]
 Version = Literal["v1", "v2"]

@@ -21,10 +21,10 @@ from core.listings import queries as listings
 from core.listings.rules import Symbol, symbol_in_body
 from core.listings.tables import ExchangeListing
 from core.market.rules.report import bucket_at
-from core.reports import queries
-from core.reports.queries import ReportOrder
-from core.reports.rules import BUCKET, MOST_ATTEMPTS, ReportState, is_spent
-from core.reports.tables import StoredReport
+from api.areas.reports import queries
+from api.areas.reports.queries import ReportOrder
+from api.areas.reports.rules import BUCKET, MOST_ATTEMPTS, ReportState, is_spent
+from api.areas.reports.tables import StoredReport
 from core.subscriptions.rules import Tier
 from core.times import instant_text, start_of_day
 

@@ -27,7 +27,7 @@ from api.shared.tiers import most_reports
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
-from core.reports.queries import asked_since
+from api.areas.reports.queries import asked_since
 from core.subscriptions import queries as subscriptions
 from core.subscriptions.queries import PriceChangedError, TierOrder, TierPurchase
 from core.subscriptions.rules import PREVIEW_KEPT, HeldTiers, Tier, TierQuote, quote

@@ -28,7 +28,7 @@ from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
-from core.feeds.rules import FEEDS
+from api.areas.feeds.rules import FEEDS
 from core.fund import paper
 from core.fund import queries as fund
 from core.fund.accounts import FundSetup
@@ -41,9 +41,9 @@ from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
 from core.market.scan_tables import MarketAssetGapHour, MarketOnchain, MarketSpread
 from core.market.tables import MarketListingState, MarketPeers
 from core.money import UsdcE6
-from core.reports import queries as reports
-from core.reports.queries import PrintedReport
-from core.reports.rules import ReportFailure
+from api.areas.reports import queries as reports
+from api.areas.reports.queries import PrintedReport
+from api.areas.reports.rules import ReportFailure
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
 from tests.integration.api.conftest import (

@@ -19,8 +19,8 @@ from core.mandate.chain.reader import VaultReader
 from core.market import bursts, samples
 from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
 from core.market.tables import MarketBurst, MarketSample
-from core.reports import queries as reports
-from core.reports.queries import ReportOrder
+from api.areas.reports import queries as reports
+from api.areas.reports.queries import ReportOrder
 from tests.integration.core.market.conftest import NOON, Listed, batch
 from tests.integration.core.market.conftest import listed as listed  # a fixture
 from tests.integration.subscribed import subscribe_to

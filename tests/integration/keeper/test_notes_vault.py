@@ -13,12 +13,15 @@ from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.identity.tables import Account
 from core.jobs.schedule import JobSkippedError
-from core.kg.notes import queries, vault, views
-from core.kg.notes.queries import LastVault
-from core.kg.notes.rendering import note_text
-from core.kg.rules.facts import NoteTier
-from core.kg.rules.names import HubKind, hub_file
-from core.kg.tables import KgClaim, KgExport
+from api.areas.notes import queries
+from api.areas.notes.rendering import vault
+from api.areas.notes import views
+from api.areas.notes.queries import LastVault
+from api.areas.notes.rendering.markdown import note_text
+from api.areas.notes.rules.facts import NoteTier
+from api.areas.notes.rules.names import HubKind, hub_file
+from api.areas.claims.tables import KgClaim
+from api.areas.notes.tables import KgExport
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.market import queries as queries_market
@@ -194,7 +197,7 @@ def test_two_hubs_of_one_path__are_one_file(
 ) -> None:
     """32 bits of a hash are found again in minutes: two chains that a venue made up may share them."""
     monkeypatch.setattr(
-        "core.kg.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64)
+        "api.areas.notes.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64)
     )
     chains = ("a b:1", "a/b:1")
     assert len({hub_file(HubKind.CHAIN, one) for one in chains}) == 1

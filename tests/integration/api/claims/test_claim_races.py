@@ -11,10 +11,10 @@ from sqlalchemy import func, select
 from core.db.engine import Database
 from core.errors import MandateError
 from core.identity.tables import Account
-from core.kg import claims
-from core.kg.claims import SentClaim, TokenClaimant
-from core.kg.rules.claims import ClaimKind, ClaimState
-from core.kg.tables import KgClaim, KgClaimVerdict
+from api.areas.claims import queries as claims
+from api.areas.claims.queries import SentClaim, TokenClaimant
+from api.areas.claims.rules.claims import ClaimKind, ClaimState
+from api.areas.claims.tables import KgClaim, KgClaimVerdict
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 AT_ONCE = 64

@@ -7,9 +7,9 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from core.db.engine import Database
-from core.kg.notes.views import facts_of
-from core.kg.rules.claims import ClaimKind, ClaimState
-from core.kg.tables import KgClaim
+from api.areas.notes.views import facts_of
+from api.areas.claims.rules.claims import ClaimKind, ClaimState
+from api.areas.claims.tables import KgClaim
 from tests.integration.api.conftest import KEY, Clock, Limit, connect
 
 SOURCE = "https://blog.example/post"

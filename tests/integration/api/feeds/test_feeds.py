@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from api.kernel.operation import Deps
 from core.db.engine import Database, WriteSession
-from core.feeds.rules import FEEDS
+from api.areas.feeds.rules import FEEDS
 from core.market import gaps, outcomes, parts
 from core.market.gaps import SeenSpread
 from core.market.outcomes import NewOutcome

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
-from core.kg.notes import views
-from core.kg.notes.vault import vault_of
+from api.areas.notes import views
+from api.areas.notes.rendering.vault import vault_of
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.tools.conftest import message, send
 from tests.market_rows import MarketIds

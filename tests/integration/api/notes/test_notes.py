@@ -6,10 +6,11 @@ import pytest
 from sqlalchemy import text
 
 from core.db.engine import Database
-from core.kg.notes import queries, views
-from core.kg.notes.vault import vault_of
-from core.kg.rules.facts import NoteFacts
-from core.kg.rules.names import HubKind, hub_file
+from api.areas.notes import queries
+from api.areas.notes import views
+from api.areas.notes.rendering.vault import vault_of
+from api.areas.notes.rules.facts import NoteFacts
+from api.areas.notes.rules.names import HubKind, hub_file
 from core.market.tables import MarketAssetState, MarketNetwork
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.notes.conftest import front_of, sections_of

@@ -18,7 +18,7 @@ from api.kernel.operation import Deps
 from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, PastWarning, StandingWarning
 from core.market.tables import MarketAssetState, MarketListingState, MarketWarningStanding
-from core.reports.tables import StoredReport
+from api.areas.reports.tables import StoredReport
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, measured, subscriber_of
 from tests.slow import few

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select, text
 
 from core.db.engine import Database
-from core.feeds import views as feeds
-from core.feeds.rules import FeedKey
+from api.areas.feeds import views as feeds
+from api.areas.feeds.rules import FeedKey
 from core.market import insights, parts, queries, samples, shadow_views, usual
 from core.market.facts import DataSource
 from core.market.queries import KnownListing

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.kg.notes import views
+from api.areas.notes import views
 from core.market import gaps
 from core.market.gaps import SeenGap
 from core.market.rules.arbitrage import ArbPair

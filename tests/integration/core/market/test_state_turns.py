@@ -11,9 +11,9 @@ from random import Random
 from sqlalchemy import select
 
 from core.db.engine import Database
-from core.feeds import views
-from core.feeds.rules import FeedKey
-from core.feeds.views import DataFeedRow, FeedPlace
+from api.areas.feeds import views
+from api.areas.feeds.rules import FeedKey
+from api.areas.feeds.views import DataFeedRow, FeedPlace
 from core.market import copying, grading, queries, samples, states
 from core.market.facts import DataSource, MarketStatus
 from core.market.tables import MarketListingState

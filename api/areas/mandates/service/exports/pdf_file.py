@@ -15,7 +15,7 @@ from api.areas.mandates.service.exports.figures import (
     said,
 )
 from api.areas.mandates.service.exports.printing import pdf_of
-from core.pdf.letters import drawable
+from api.kernel.pdf.letters import drawable
 
 TEMPLATES = Path(__file__).parent / "templates"
 # of a week, the newest; paper beyond that is read by nobody and takes seconds to print

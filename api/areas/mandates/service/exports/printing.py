@@ -1,4 +1,4 @@
-"""PDFs of calls (core/pdf): few calls wait for the one that is printed, and one that cannot be made is
+"""PDFs of calls (api/kernel/pdf): few calls wait for the one that is printed, and one that cannot be made is
 refused. Every other call works meanwhile.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 import structlog
 
 from api.kernel.operation import Refusal
-from core.pdf import printing as pdf
-from core.pdf.printing import PACKAGES, PdfLibraryError
+from api.kernel.pdf import printing as pdf
+from api.kernel.pdf.printing import PACKAGES, PdfLibraryError
 
 # of a process, the one that is printed among them; more would hold up its other calls
 WAITING_CALLS = 4
@@ -22,7 +22,7 @@ _room = BoundedSemaphore(WAITING_CALLS)
 
 
 def pdf_of(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
-    """As core.pdf.printing.pdf_of.
+    """As api.kernel.pdf.printing.pdf_of.
 
     Errors: Refusal temporarily_unavailable when too many calls wait, or when the system lacks the
     library.

@@ -12,9 +12,9 @@ from weasyprint.urls import URLFetcher
 from api.areas.mandates.service.exports import printing as pdfs_of_calls
 from api.areas.mandates.service.exports.printing import pdf_of
 from api.kernel.operation import Refusal
-from core.pdf import engine
-from core.pdf.engine import OwnFonts, Press
-from core.pdf.letters import FACES, FONTS, drawable
+from api.kernel.pdf import engine
+from api.kernel.pdf.engine import OwnFonts, Press
+from api.kernel.pdf.letters import FACES, FONTS, drawable
 from tests.each import each
 
 
@@ -95,8 +95,8 @@ def test_templates__our_own_words__are_drawn_as_they_stand() -> None:
 def test_printing__without_the_library__is_refused_and_names_the_packages(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr("core.pdf.engine")
-    monkeypatch.setitem(sys.modules, "core.pdf.engine", None)
+    monkeypatch.delattr("api.kernel.pdf.engine")
+    monkeypatch.setitem(sys.modules, "api.kernel.pdf.engine", None)
     with pytest.raises(Refusal, match=r"installs libpango-1\.0-0 libpangoft2-1\.0-0") as refused:
         pdf_of(folder, "page", {"words": "x"})
     assert refused.value.reason == "temporarily_unavailable"
