@@ -11,12 +11,12 @@ from typing import Final
 
 from sqlalchemy.exc import OperationalError
 
+from api.areas.mining.rules.registry import CONTRACT_ADDRESS
+from api.areas.mining.views.entries import simulated_without
 from core.db import migrate
 from core.db.engine import Database, WriteSession
 from core.fund.simulated import add_simulated as add_vaults
 from core.listings.simulated import add_made_up, add_simulated
-from core.mining.rules.registry import CONTRACT_ADDRESS
-from core.mining.views import simulated_without
 
 EMPTY_LEAST: Final = 200  # without a contract address, at each start
 

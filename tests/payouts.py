@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from core.earn.rules import payout
-from core.earn.rules.payout import CapKind, Item, Payee, PayoutLimits, budget_of, caps_of
+from api.areas.earn.rules import payout
+from api.areas.earn.rules.payout import CapKind, Item, Payee, PayoutLimits, budget_of, caps_of
 
 TIGHT = PayoutLimits(
     day_budget=120,

@@ -22,8 +22,6 @@ PLACES = {f"core.{name}": CORE / name for name in CONTEXTS} | {
     f"api.areas.{name}": ROOT / "api" / "areas" / name for name in AREAS
 }
 SERVES = {"operations", "schemas", "service", "reasons", "jobs"}  # of an area: nobody else's
-# The contexts that the API alone uses: each becomes part of an area.
-LEAVING = {"earn", "hall", "mining", "rooms", "tasks"}
 
 
 def imported(file: Path) -> list[str]:
@@ -130,7 +128,7 @@ def test_core__has_the_contexts_that_the_indexer_or_the_keeper_uses_too() -> Non
     direct = {used for file in files for module in imported(file) if (used := place_of(module))}
     shared = direct.union(*(reach[place] for place in direct))
 
-    assert {f"core.{name}" for name in CONTEXTS} - shared == {f"core.{name}" for name in LEAVING}
+    assert {f"core.{name}" for name in CONTEXTS} - shared == set()
 
 
 def test_core__loads_nothing_by_itself() -> None:

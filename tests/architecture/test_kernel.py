@@ -5,7 +5,7 @@ import sys
 from dataclasses import fields
 
 from api.kernel.operation import Deps, Operation
-from tests.architecture.test_contexts import CONTEXTS, ROOT, context_of
+from tests.architecture.test_contexts import CONTEXTS, ROOT, place_of
 
 LOADED = "import sys, api.kernel.operation; print(*sys.modules)"
 
@@ -15,9 +15,9 @@ def test_the_declaration_of_operations__loads_no_context_but_identity_and_credit
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
     )
     loaded = done.stdout.split()
-    contexts = {context_of(one) for one in loaded if one.startswith("core.")} - {None}
+    contexts = {place_of(one) for one in loaded if one.startswith("core.")} - {None}
     assert "mandate" in CONTEXTS
-    assert contexts <= {"identity", "credits"}
+    assert contexts <= {"core.identity", "core.credits"}
     assert [module for module in loaded if module.startswith(("api.areas", "api.payments"))] == []
 
 

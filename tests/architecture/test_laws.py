@@ -173,7 +173,10 @@ def test_the_domain_has_no_clock(name: str) -> None:
     ] == []
 
 
-STATISTICS = tuple(ROOT / place for place in ("core/market", "api/areas/feeds", "api/areas/claims", "api/areas/notes"))
+STATISTICS = tuple(
+    ROOT / place
+    for place in ("core/market", "api/areas/feeds", "api/areas/claims", "api/areas/notes")
+)
 """Where floats are right: statistics over market data (docs/market.md), and notes that tell of them.
 No money is made of them.
 """

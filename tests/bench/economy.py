@@ -20,18 +20,19 @@ from typing import Final
 
 from sqlalchemy import text
 
+from api.areas.earn import queries
+from api.areas.earn.ledger import awards
+from api.areas.earn.rules.feed import FeedKind
+from api.areas.earn.rules.payout import PayoutLimits
+from api.areas.earn.writes import feed
+from api.areas.tasks.rules import REOBSERVE, TaskFault, TaskRefusedError
+from api.areas.tasks.views import open_tasks, participants_of
+from api.areas.tasks.writes import market
+from api.areas.tasks.writes.claims import Claimant, claim
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
-from core.earn import feed, queries
-from core.earn.ledger import awards
-from core.earn.rules.feed import FeedKind
-from core.earn.rules.payout import PayoutLimits
 from core.identity.names import names_of_agents
 from core.identity.tables import Account
-from core.tasks import market
-from core.tasks.claims import Claimant, claim
-from core.tasks.rules import REOBSERVE, TaskFault, TaskRefusedError
-from core.tasks.views import open_tasks, participants_of
 from tests.bench import economy_farms
 from tests.bench.load import p99_ratio
 from tests.bench.place import migrated, served, vacuum

@@ -25,6 +25,7 @@ from sqlalchemy import func, make_url, select
 from starlette.testclient import TestClient
 
 from api.areas.earn import jobs as earn
+from api.areas.earn.tables import EarnQueue
 from api.areas.mining import jobs as mining
 from api.areas.rooms import jobs as rooms
 from api.areas.tasks import jobs as tasks
@@ -41,7 +42,6 @@ from core.credits.ledger.writer import load_balance
 from core.db import migrate
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from core.earn.tables import EarnQueue
 from core.identity.queries import set_operator_key
 from core.listings.rules import EXCHANGES
 from core.listings.simulated import add_simulated, pairs_of

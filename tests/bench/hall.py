@@ -18,9 +18,9 @@ from typing import Any, Final
 from sqlalchemy import select, text
 
 from api.areas.hall.jobs import HallJob
+from api.areas.hall.tables import HallAgent
 from api.worker import COLLECT_AFTER
 from core.db.engine import Database
-from core.hall.tables import HallAgent
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow
 from core.mandate.tables import Mandate

@@ -21,12 +21,11 @@ from typing import Any, Final, cast
 from sqlalchemy import text
 
 from api.areas.notes import jobs as job
-from api.kernel.jobs import JobPlace
-from core.db.engine import Database
-from api.areas.notes import queries
-from api.areas.notes import views
+from api.areas.notes import queries, views
 from api.areas.notes.rendering.markdown import note_text
 from api.areas.notes.rules.facts import NoteTier
+from api.kernel.jobs import JobPlace
+from core.db.engine import Database
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from tests.bench.load import caller, p99_ratio

@@ -31,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, PlainSerializer
 from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
 
+from api.areas.hall.tables import HallAgent
 from api.areas.playbooks.service.shelf import shelf
 from api.kernel.limits import Limits
 from api.kernel.quota import ceilings
@@ -38,7 +39,6 @@ from api.kernel.tokens import token_hash
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.db.engine import WriteSession
-from core.hall.tables import HallAgent
 from core.identity.calls import KeyCall, count_call
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger

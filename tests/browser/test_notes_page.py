@@ -5,8 +5,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from core.db.engine import Database
 from api.areas.notes.tables import KgLink
+from core.db.engine import Database
 from tests.browser.conftest import Open, Opened, Place, axe, until
 from tests.browser.test_pages import WIDER, settle
 

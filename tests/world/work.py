@@ -8,22 +8,22 @@ from typing import Final
 
 from sqlalchemy import select
 
+from api.areas.earn.rules.payout import PayoutLimits
 from api.areas.gallery.queries import add_listing
 from api.areas.gallery.rules import ListingOffer, ListingStatus, PriceModel, ProductType
+from api.areas.mining.rules.registry import SentEntry
+from api.areas.mining.rules.review import MiningReviewer, ReviewMethod, ReviewRecord
+from api.areas.mining.writes import reviews, submissions
+from api.areas.mining.writes.submissions import Submitter
+from api.areas.rooms.writes import posts
+from api.areas.rooms.writes.posts import NewPost
+from api.areas.tasks.writes import market
 from core.db.engine import WriteSession
-from core.earn.rules.payout import PayoutLimits
 from core.identity.operators import operator_name
 from core.identity.tables import Account
 from core.listings.queries import find_listing
 from core.listings.rules import Symbol
 from core.listings.simulated import add_simulated
-from core.mining import reviews, submissions
-from core.mining.rules.registry import SentEntry
-from core.mining.rules.review import MiningReviewer, ReviewMethod, ReviewRecord
-from core.mining.submissions import Submitter
-from core.rooms import posts
-from core.rooms.posts import NewPost
-from core.tasks import market
 
 EXCHANGE: Final = "binance"
 BASES: Final = ("BTC", "ETH", "SOL", "XRP", "DOGE", "UNI")

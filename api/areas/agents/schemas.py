@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from api.areas.mining.views.stages import Figure, NotRecorded, ReviewStages
 from api.areas.records.views.strip import StripLadder
 from api.kernel.fields import AccountId, Address, PositiveUsdc, Signature
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
-from api.shared.review_stages import Figure, NotRecorded, ReviewStages
 
 LongText = Annotated[str, FreeText(4_000, lines=True)]
 Line = Annotated[str, FreeText(500, lines=True)]

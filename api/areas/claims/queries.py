@@ -14,10 +14,6 @@ from sqlalchemy import Text, cast, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Session
 
-from core.db import locks
-from core.db.bounded import count_up_to
-from core.db.engine import WriteSession
-from core.db.locks import LockClass
 from api.areas.claims.rules.claims import (
     UNVERIFIED_SHOWN,
     VERIFIED_SHOWN,
@@ -30,6 +26,10 @@ from api.areas.claims.rules.claims import (
     same_words,
 )
 from api.areas.claims.tables import IS_PUBLISHED, IS_WAITING, KgClaim, KgClaimVerdict
+from core.db import locks
+from core.db.bounded import count_up_to
+from core.db.engine import WriteSession
+from core.db.locks import LockClass
 from core.times import start_of_day
 
 _NEWEST_LOOKED_AT = 200
@@ -50,7 +50,7 @@ SHOWN: Final = f"""
 @dataclass(frozen=True, slots=True)
 class TokenClaimant:
     """`person`: an owner with all agents, or an agent without one; `groups`: what it shares with
-    others (core/earn/rules/groups.py).
+    others (api/areas/earn/rules/groups.py).
     """
 
     agent_id: int

@@ -4,16 +4,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import Id, InstantText
-from api.kernel.operation import AnswerBody, Command
-from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText, HttpsUrl
 from api.areas.claims.rules.claims import (
     CLAIM_CHARACTERS_MOST,
     NOTE_CHARACTERS_MOST,
     ClaimKind,
 )
 from api.areas.claims.rules.tickers import TICKER_CHARACTERS_MOST
+from api.kernel.fields import Id, InstantText
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText, HttpsUrl
 
 KindWord = Literal["project", "backer", "event", "risk", "other"]
 assert set(KindWord.__args__) == set(ClaimKind)  # type: ignore[attr-defined]  # of a Literal

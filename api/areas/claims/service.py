@@ -1,20 +1,5 @@
 """Claims about tokens are made, listed and decided on (docs/claims.md)."""
 
-from api.areas.claims.schemas import (
-    ClaimsQuery,
-    ClaimVerdict,
-    CommunityClaim,
-    CommunityClaims,
-    DecidedClaim,
-    MakeClaim,
-)
-from api.areas.safety.checks import require_not_own, require_unlocked
-from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
-from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
-from api.kernel.pagination import page_of
-from api.kernel.refusals import used_up_today
-from core.earn.limits import payout_limits
-from core.earn.views import payees_of
 from api.areas.claims import queries as claims
 from api.areas.claims.queries import SentClaim, TokenClaimant
 from api.areas.claims.rules.claims import (
@@ -27,7 +12,22 @@ from api.areas.claims.rules.claims import (
     claim_source,
     claimed_ticker,
 )
+from api.areas.claims.schemas import (
+    ClaimsQuery,
+    ClaimVerdict,
+    CommunityClaim,
+    CommunityClaims,
+    DecidedClaim,
+    MakeClaim,
+)
 from api.areas.claims.tables import KgClaim
+from api.areas.earn.views.limits import payout_limits
+from api.areas.earn.views.people import payees_of
+from api.areas.safety.checks import require_not_own, require_unlocked
+from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
+from api.kernel.operation import Answer, NextCall, ReadCall, Refusal, WriteCall
+from api.kernel.pagination import page_of
+from api.kernel.refusals import used_up_today
 from core.times import instant_text
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy import ARRAY, CheckConstraint, ForeignKey, Identity, Index, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import LOG, Base, sql_list
 from api.areas.claims.rules.claims import PUBLISHED, ClaimKind, ClaimState
+from core.db.base import LOG, Base, sql_list
 
 # Of indexes, and of queries as these very words: a prepared statement must not lose them.
 IS_PUBLISHED = text(f"state in {sql_list(PUBLISHED)}")
@@ -15,7 +15,7 @@ IS_WAITING = text(f"state = '{ClaimState.UNVERIFIED}'")
 
 class KgClaim(Base):
     """One claim. `person`: who an owner and all agents of theirs are together; `groups`: the keys that
-    its agent shared with others (core/earn/rules/groups.py); `counted_as`: whose it is where one of a
+    its agent shared with others (api/areas/earn/rules/groups.py); `counted_as`: whose it is where one of a
     group is shown, if not its person's; `words`: a digest of the claim as it is compared; `state`: of its newest verdict.
     """
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from api.areas.earn.ledger import awards
+from api.areas.earn.views.limits import payout_limits
 from api.kernel.jobs import AreaJob, JobPlace
-from core.earn.ledger import awards
-from core.earn.limits import payout_limits
 
 NAME: Final = "payouts"
 EVERY_S: Final = 30

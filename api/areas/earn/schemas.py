@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from api.areas.earn.rules.feed import FeedKind
+from api.areas.earn.rules.payout import CapKind, Source
+from api.areas.mining.views.stages import ReviewStages
 from api.kernel.fields import AccountId, InstantText
 from api.kernel.operation import AnswerBody
 from api.kernel.pagination import Paged
-from api.shared.review_stages import ReviewStages
-from core.earn.rules.feed import FeedKind
-from core.earn.rules.payout import CapKind, Source
 
 PayoutStatus = Literal["queued", "paid", "reversed", "cancelled"]
 

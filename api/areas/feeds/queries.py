@@ -6,8 +6,8 @@ from sqlalchemy import exists, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession
 from api.areas.feeds.tables import FeedSubscription
+from core.db.engine import WriteSession
 
 
 def subscribe(session: WriteSession, account_id: int, feed_key: str, now: datetime) -> datetime:

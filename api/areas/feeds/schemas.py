@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from api.areas.feeds.rules import FEEDS
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.texts import FreeText
-from api.areas.feeds.rules import FEEDS
 
 FeedName = Annotated[str, FreeText(40, exact=True), Field(description=f"one of {', '.join(FEEDS)}")]
 DEFAULT_ROWS, MOST_ROWS = 100, 500

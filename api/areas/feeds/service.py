@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from api.areas.feeds import queries, views
+from api.areas.feeds.rules import FEEDS, DataFeedKind
 from api.areas.feeds.schemas import (
     CatalogFeed,
     FeedCatalog,
@@ -12,16 +14,13 @@ from api.areas.feeds.schemas import (
     SubscribedFeed,
     SubscribeFeed,
 )
+from api.areas.feeds.views import DataFeedRow, FeedPlace
 from api.kernel.caller import AgentCaller, Nobody
 from api.kernel.fields import query_instant_of
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
 from api.shared.board_row import simulated
 from api.shared.tiers import require_tier
 from core.errors import InvalidParameterError
-from api.areas.feeds import queries
-from api.areas.feeds import views
-from api.areas.feeds.rules import FEEDS, DataFeedKind
-from api.areas.feeds.views import DataFeedRow, FeedPlace
 from core.times import exact_instant_text, instant_text
 
 _PLACE: Final = re.compile(r"(\d{1,16})-(\d{1,18})", re.ASCII)

@@ -24,15 +24,16 @@ from typing import Any, Final
 
 import structlog
 
+from api.areas.hall import queries
+from api.areas.hall.rules.days import Day, Days, MandateStanding, standing_of
+from api.areas.hall.rules.wash import TradedDay, Washed, judged_anew
+from api.areas.hall.views import sources
+from api.areas.hall.views.records import WalletGroup, days_of, figures_of, groups_of
+from api.areas.hall.views.sources import GrownMandate
 from api.kernel.jobs import AreaJob
 from core.db.arrays import parts_of
 from core.db.engine import WriteSession
 from core.errors import MandateError, text_of
-from core.hall import queries, views
-from core.hall.records import WalletGroup, days_of, figures_of, groups_of
-from core.hall.rules.days import Day, Days, MandateStanding, standing_of
-from core.hall.rules.wash import TradedDay, Washed, judged_anew
-from core.hall.views import GrownMandate
 from core.jobs.schedule import JobDatabase, RunTime
 from core.mandate.rules.rows import NewRow, is_agent_report
 
@@ -85,8 +86,8 @@ class _Count:
     def begin(self, known: Day | None) -> None:
         """`known`: the day that the standing ended with, as it was kept."""
         try:
-            self._wallet = views.wallet_of(self.mandate)
-            self._counted = Days(views.terms_of(self.mandate), self.standing, known)
+            self._wallet = sources.wallet_of(self.mandate)
+            self._counted = Days(sources.terms_of(self.mandate), self.standing, known)
         except UNREADABLE as error:
             self._give_up(error)
 
@@ -138,14 +139,14 @@ class HallJob:
         run = RunTime(self._run_s)
         with self._database.read() as session:
             last = queries.build_of(session)
-            event_id, account_id = views.newest_event(session), views.newest_account(session)
+            event_id, account_id = sources.newest_event(session), sources.newest_account(session)
             is_new_day = last is None or last.day != now.date()
             candidates = (
                 None
                 if last is None or is_new_day
-                else views.written_after(session, last.event_id - OVERLAP)
+                else sources.written_after(session, last.event_id - OVERLAP)
             )
-            grown = views.grown_among(session, candidates)
+            grown = sources.grown_among(session, candidates)
         left = self._grow(grown, run)
         if left:
             return {"ledgers": len(grown) - left, "agents": 0, "left": left}
@@ -177,12 +178,12 @@ class HallJob:
     def _count(self, mandate_ids: Sequence[int]) -> set[int]:
         """Count the first of these ledgers' rows; the ledgers that are counted up to their ends."""
         with self._database.read() as session:
-            counted = _within(views.grown(session, mandate_ids))
+            counted = _within(sources.grown(session, mandate_ids))
             by_id = {one.mandate.id: one for one in counted}
             kept = {id_: one.last_day for id_, one in by_id.items() if one.last_day is not None}
             days = queries.days_at(session, kept)
             bounds = {mandate_id: (one.after, one.until) for mandate_id, one in by_id.items()}
-            rows = views.rows_after(session, bounds)
+            rows = sources.rows_after(session, bounds)
             # others were judged by what is counted again, perhaps
             traded = queries.days_traded(session, [id_ for id_, one in by_id.items() if one.is_new])
         for mandate_id, one in by_id.items():
@@ -219,13 +220,13 @@ class HallJob:
 
     def _find_due(self, now: datetime, since: datetime | None, *, is_new_day: bool) -> None:
         with self._database.write() as session:
-            held = views.held_otherwise(session)
+            held = sources.held_otherwise(session)
             queries.flip_held(session, held)
             queries.add_due(session, queries.agents_of(session, held))
             if is_new_day:
                 queries.all_due(session, now.date())
             if since is not None:
-                linked = views.linked_since(session, since - timedelta(seconds=EVERY_S))
+                linked = sources.linked_since(session, since - timedelta(seconds=EVERY_S))
                 queries.add_due(session, linked)
 
     def _sum(self, today: date, run: RunTime) -> int:
@@ -253,7 +254,7 @@ class HallJob:
     def _add_new(self, after_id: int) -> int:
         """Rows of agents that have had no mandate; how many."""
         with self._database.read() as session:
-            new = views.new_agents(session, after_id)
+            new = sources.new_agents(session, after_id)
         for some in parts_of(new, queries.AGENTS_AT_A_TIME):
             with self._database.write() as session:
                 queries.add_agents(session, some)

@@ -6,6 +6,10 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
+from api.areas.hall import queries
+from api.areas.hall.rules.shown import SORTS, record_to_json
+from api.areas.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, AgentRecord, Window
+from api.areas.hall.rules.sums import WINDOWS
 from api.areas.hall.schemas import (
     Hall,
     HallDelegators,
@@ -21,16 +25,13 @@ from api.areas.hall.schemas import (
     ProofMandate,
     RankRequirements,
 )
+from api.areas.hall.views import sources
+from api.areas.hall.views.records import groups_of
+from api.areas.hall.views.sources import ShownAgent
 from api.areas.records.views.strip import strips_of
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, ReadCall, Refusal
 from api.kernel.pagination import page_of
-from core.hall import queries, views
-from core.hall.records import groups_of
-from core.hall.rules.shown import SORTS, record_to_json
-from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, AgentRecord, Window
-from core.hall.rules.sums import WINDOWS
-from core.hall.views import ShownAgent
 from core.house import House
 from core.identity import policies
 from core.money import usdc_text
@@ -58,7 +59,7 @@ def browse(call: ReadCall, caller: Nobody, command: HallQuery) -> Answer[Hall]:
     sort = None
     if command.sort != "days_live":
         sort = SORTS.index(f"{command.sort}.{command.window}")
-    found, computed_at = views.listed_agents(
+    found, computed_at = sources.listed_agents(
         call.db, sort=sort, accepting=command.accepting, before=page.before, limit=page.limit + 1
     )
     shown, next_cursor = page.cut(found, lambda agent: agent.agent_id)
@@ -84,7 +85,7 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
             agent=None, record=None, policy_changelog=[], proof=None, **_build(call, None)
         )
         return Answer(empty)
-    agent = views.shown_agent(call.db, agent_id)
+    agent = sources.shown_agent(call.db, agent_id)
     if agent is None:
         raise Refusal(
             "not_found",
@@ -133,7 +134,7 @@ def _proof(call: ReadCall, agent_id: int) -> list[ProofMandate]:
             net_usdc=usdc_text(one.net_usdc_e6),
             trades=one.trades,
         )
-        for one in views.counted_mandates(call.db, accounts, PROOF_MOST)
+        for one in sources.counted_mandates(call.db, accounts, PROOF_MOST)
     ]
 
 

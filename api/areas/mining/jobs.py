@@ -13,13 +13,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from api.areas.earn.views.limits import payout_limits
+from api.areas.mining import queries
+from api.areas.mining.rules.review import MiningReviewer
+from api.areas.mining.writes import reviews
+from api.areas.mining.writes.gold import PROOFS
+from api.areas.tasks import views as tasks
 from api.kernel.jobs import AreaJob, JobPlace
-from core.earn.limits import payout_limits
 from core.jobs.each import did_of, isolated
-from core.mining import queries, reviews
-from core.mining.gold import PROOFS
-from core.mining.rules.review import MiningReviewer
-from core.tasks import views as tasks
 
 EVERY_S: Final = 60
 LIMIT_S: Final = 300

@@ -4,19 +4,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.kernel.fields import NO_NUMBER, Id, Instant, InstantText
-from api.kernel.operation import AnswerBody, Command
-from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText, HttpsUrl, OthersText
-from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
-from core.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
-from core.mining.rules.review import (
+from api.areas.mining.rules.registry import FIELDS, VALUE_CHARACTERS_MOST
+from api.areas.mining.rules.review import (
     OF_REVIEWERS,
     TEXT_CHARACTERS_MOST,
     EndReason,
     EntryStatus,
     ReviewMethod,
 )
+from api.kernel.fields import NO_NUMBER, Id, Instant, InstantText
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText, HttpsUrl, OthersText
+from api.shared.pairs import ExchangeId, SymbolInBody, SymbolInPath
 
 RejectWord = Literal["value_wrong", "evidence_insufficient", "out_of_date", "not_allowed"]
 MethodWord = Literal["reproduced", "re_observed"]

@@ -4,6 +4,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from api.areas.earn.rules.points import credits_of, points_text
+from api.areas.earn.views.limits import payout_limits
+from api.areas.mining import queries
+from api.areas.mining.rules.landscape import percent_text
+from api.areas.mining.rules.registry import FIELDS, FieldGroup, MinableField, SentEntry, fields_of
+from api.areas.mining.rules.review import (
+    DuplicateEntryError,
+    EndReason,
+    EntryStatus,
+    EntryStatusError,
+    MiningReviewer,
+    OpenEntriesUsedUpError,
+    OwnWorkError,
+    ReviewMethod,
+    ReviewRecord,
+    SubmissionsUsedUpError,
+    require_record,
+    submission_status,
+)
 from api.areas.mining.schemas import (
     AcceptedDiscovery,
     AcceptedEntry,
@@ -28,6 +47,10 @@ from api.areas.mining.schemas import (
     SubmissionsQuery,
     SubmitDiscovery,
 )
+from api.areas.mining.tables import MiningEntry, MiningReview, MiningSubmission
+from api.areas.mining.views import entries as views
+from api.areas.mining.writes import reviews, submissions
+from api.areas.mining.writes.submissions import SubmissionBounds, Submitter
 from api.areas.safety.checks import require_unlocked
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller
 from api.kernel.operation import Answer, Call, NextCall, NoInput, ReadCall, Refusal, WriteCall
@@ -35,32 +58,11 @@ from api.kernel.pagination import page_of
 from api.kernel.refusals import used_up_today
 from api.shared.board_row import simulated
 from core.credits.ledger import writer as credit_ledger
-from core.earn.limits import payout_limits
-from core.earn.rules.points import credits_of, points_text
 from core.errors import InvalidParameterError
 from core.identity.operators import operator_name
 from core.listings import queries as listings
 from core.listings.rules import Symbol, exchange_of, symbol_in_body, symbol_in_path, token_id
 from core.listings.tables import ExchangeListing
-from core.mining import queries, reviews, submissions, views
-from core.mining.rules.landscape import percent_text
-from core.mining.rules.registry import FIELDS, FieldGroup, MinableField, SentEntry, fields_of
-from core.mining.rules.review import (
-    DuplicateEntryError,
-    EndReason,
-    EntryStatus,
-    EntryStatusError,
-    MiningReviewer,
-    OpenEntriesUsedUpError,
-    OwnWorkError,
-    ReviewMethod,
-    ReviewRecord,
-    SubmissionsUsedUpError,
-    require_record,
-    submission_status,
-)
-from core.mining.submissions import SubmissionBounds, Submitter
-from core.mining.tables import MiningEntry, MiningReview, MiningSubmission
 from core.times import instant_text
 
 REWARDS_SHOWN: Final = 50

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from api.kernel.jobs import AreaJob, JobPlace
-from core.jobs.schedule import JobSkippedError
-from api.areas.notes import queries
-from api.areas.notes import views
+from api.areas.notes import queries, views
 from api.areas.notes.queries import LastVault
 from api.areas.notes.rendering.vault import vault_of
+from api.kernel.jobs import AreaJob, JobPlace
+from core.jobs.schedule import JobSkippedError
 
 NAME: Final = "notes"
 EVERY_S: Final = 60

@@ -1,10 +1,10 @@
 """The operations of the area notes: what is known of a token, as markdown."""
 
 from api.areas.notes import service
-from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
-from api.kernel.operation import Area, CachePolicy, CallBounds, Read
 from api.areas.notes.rules.facts import NoteTier
 from api.areas.notes.rules.note import CACHE_S
+from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER
+from api.kernel.operation import Area, CachePolicy, CallBounds, Read
 
 RATE = "notes_per_address_per_minute"
 LIST_KEPT_S, EXPORT_KEPT_S = 60, 3_600

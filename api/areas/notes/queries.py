@@ -10,8 +10,8 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.db.engine import WriteSession, driver_of
 from api.areas.notes.tables import KgExport, KgLink
+from core.db.engine import WriteSession, driver_of
 
 _CONTENT: Final = "select content from kg_export"
 

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from api.areas.claims.rules.tickers import TICKER_CHARACTERS_MOST
 from api.kernel.fields import WHOLE
 from api.kernel.operation import AnswerBody, Command
 from api.shared.board_row import LetterWord
-from api.areas.claims.rules.tickers import TICKER_CHARACTERS_MOST
 
 DEFAULT_LISTED, MOST_LISTED = 100, 500
 MOST_PATH = 120

@@ -5,6 +5,13 @@ from datetime import datetime
 from threading import Lock
 from typing import Final
 
+from api.areas.claims.rules.tickers import capitals, ticker_of
+from api.areas.notes import queries, views
+from api.areas.notes.rendering import vault
+from api.areas.notes.rendering.markdown import index_text, note_text
+from api.areas.notes.rules.facts import NoteTier
+from api.areas.notes.rules.names import file_meant, token_file
+from api.areas.notes.rules.note import rendered_at
 from api.areas.notes.schemas import NoteEntry, NoteList, NotePath, NotesQuery
 from api.kernel.bodies import etag_of
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
@@ -13,14 +20,6 @@ from api.kernel.operation import Answer, NoInput, ReadCall, Refusal, Text
 from api.kernel.outcome import File
 from api.shared.board_row import as_letter, simulated
 from core.kept import Kept
-from api.areas.notes import queries
-from api.areas.notes.rendering import vault
-from api.areas.notes import views
-from api.areas.notes.rendering.markdown import index_text, note_text
-from api.areas.notes.rules.facts import NoteTier
-from api.areas.claims.rules.tickers import capitals, ticker_of
-from api.areas.notes.rules.names import file_meant, token_file
-from api.areas.notes.rules.note import rendered_at
 from core.market import board_views
 
 ZIP: Final = "application/zip"

@@ -16,10 +16,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from core.db.arrays import parts_of
-from core.db.bounded import count_up_to
 from api.areas.claims.queries import SHOWN
-from api.areas.notes.tables import KgLink
 from api.areas.claims.rules.claims import ClaimKind, ClaimState, backer_named
 from api.areas.notes.rules.facts import (
     NoteClaim,
@@ -36,6 +33,9 @@ from api.areas.notes.rules.facts import (
     NoteVenue,
     NoteWarning,
 )
+from api.areas.notes.tables import KgLink
+from core.db.arrays import parts_of
+from core.db.bounded import count_up_to
 from core.market.rules.identity import shown_address
 from core.market.rules.warnings import foreign_outcome
 from core.market.tables import MarketAssetState

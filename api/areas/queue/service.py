@@ -3,6 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from api.areas.claims import queries as claims
+from api.areas.earn.rules.points import points_text
+from api.areas.mining.views import entries as mining
+from api.areas.mining.views.entries import WaitingEntry
 from api.areas.queue.schemas import (
     OperatorQueue,
     QueuedApplication,
@@ -14,20 +18,16 @@ from api.areas.queue.schemas import (
     QueueItem,
     QueueQuery,
 )
+from api.areas.tasks import views as tasks
+from api.areas.tasks.rules import ClaimStage, tenths_on_approval
+from api.areas.tasks.views import ShownClaim
 from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Answer, Call, ReadCall
 from api.kernel.pagination import page_of
-from core.earn.rules.points import points_text
 from core.fund import applications, creation
 from core.fund.rules.frozen import leverage_text
-from api.areas.claims import queries as claims
 from core.listings.rules import Symbol
-from core.mining import views as mining
-from core.mining.views import WaitingEntry
 from core.money import usdc_text, usdc_text_or_none
-from core.tasks import views as tasks
-from core.tasks.rules import ClaimStage, tenths_on_approval
-from core.tasks.views import ShownClaim
 from core.times import instant_text, instant_text_or_none
 
 Waiting = Callable[[Call, int, int], list[QueueItem]]

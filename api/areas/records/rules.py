@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from core.earn.rules.points import STANDING_CLAIMS
+from api.areas.earn.rules.points import STANDING_CLAIMS
 from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
 
 ENDED_SHOWN: Final = 10

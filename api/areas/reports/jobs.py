@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from api.areas.reports import queries, views
+from api.areas.reports.queries import PrintedReport
+from api.areas.reports.rendering.printing import print_report
+from api.areas.reports.rules import ReportFailure
+from api.areas.reports.tables import StoredReport
 from api.kernel.jobs import AreaJob, JobPlace
+from api.kernel.pdf.printing import PdfLibraryError
 from core.market import identity
 from core.market.identity import CoinGraph
 from core.market.rules.report import ReportVersion
 from core.market.rules.report_texts import ReportLanguage
-from api.kernel.pdf.printing import PdfLibraryError
-from api.areas.reports import queries
-from api.areas.reports import views
-from api.areas.reports.rendering.printing import print_report
-from api.areas.reports.queries import PrintedReport
-from api.areas.reports.rules import ReportFailure
-from api.areas.reports.tables import StoredReport
 
 NAME: Final = "reports"
 EVERY_S: Final = 5

@@ -8,7 +8,6 @@ from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, defer
 
-from core.db.engine import WriteSession
 from api.areas.reports.rules import (
     BUCKET,
     KEPT_FOR,
@@ -19,6 +18,7 @@ from api.areas.reports.rules import (
     is_spent,
 )
 from api.areas.reports.tables import ReportHolder, StoredReport
+from core.db.engine import WriteSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from api.areas.reports.rules import ReportFailure, ReportState
 from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.shared.pairs import ExchangeId, SymbolInBody
-from api.areas.reports.rules import ReportFailure, ReportState
 
 Language = Literal["en", "ko"]
 Version = Literal["v1", "v2"]

@@ -2,6 +2,9 @@
 
 from datetime import timedelta
 
+from api.areas.reports import queries
+from api.areas.reports.queries import ReportOrder
+from api.areas.reports.rules import BUCKET, MOST_ATTEMPTS, ReportState, is_spent
 from api.areas.reports.schemas import (
     OrderReport,
     ReportEntry,
@@ -9,6 +12,7 @@ from api.areas.reports.schemas import (
     ReportPath,
     ReportsQuery,
 )
+from api.areas.reports.tables import StoredReport
 from api.areas.safety.checks import require_unlocked
 from api.kernel.caller import AgentCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
@@ -21,10 +25,6 @@ from core.listings import queries as listings
 from core.listings.rules import Symbol, symbol_in_body
 from core.listings.tables import ExchangeListing
 from core.market.rules.report import bucket_at
-from api.areas.reports import queries
-from api.areas.reports.queries import ReportOrder
-from api.areas.reports.rules import BUCKET, MOST_ATTEMPTS, ReportState, is_spent
-from api.areas.reports.tables import StoredReport
 from core.subscriptions.rules import Tier
 from core.times import instant_text, start_of_day
 

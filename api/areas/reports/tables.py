@@ -6,8 +6,8 @@ from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, Integer, Te
 from sqlalchemy.dialects.postgresql import BYTEA
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.db.base import Base, Hash32, sql_list
 from api.areas.reports.rules import ReportFailure, ReportState
+from core.db.base import Base, Hash32, sql_list
 
 
 class StoredReport(Base):

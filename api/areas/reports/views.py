@@ -12,6 +12,7 @@ from typing import Any, Final
 from sqlalchemy import case, exists, func, select
 from sqlalchemy.orm import Session, aliased
 
+from api.areas.reports.tables import StoredReport
 from core.market.board_views import asset_state
 from core.market.identity import CoinGraph
 from core.market.research_views import peers, rollups
@@ -38,7 +39,6 @@ from core.market.tables import (
     MarketWarning,
     MarketWarningStanding,
 )
-from api.areas.reports.tables import StoredReport
 
 HISTORY: Final = timedelta(days=90)
 FORECASTS_MOST: Final = 100_000

@@ -21,11 +21,11 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
+from api.areas.earn.queries import drop_paid_days
 from api.kernel.jobs import AreaJob, JobPlace
 from core.credits.queries import drop_free_reads
 from core.custody.queries import has_transfer
 from core.db.engine import WriteSession
-from core.earn.queries import drop_paid_days
 from core.identity import queries as identity
 from core.identity.calls import drop_idempotency_records
 from core.identity.retention import (

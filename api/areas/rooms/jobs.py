@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from api.areas.rooms.writes.bonds import return_bonds
 from api.kernel.jobs import AreaJob, JobPlace
-from core.rooms.bonds import return_bonds
 
 NAME: Final = "rooms"
 EVERY_S: Final = 60

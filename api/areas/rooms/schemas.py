@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from api.areas.rooms.rules import TEXT_CHARACTERS_MOST
 from api.kernel.fields import Id, InstantText
 from api.kernel.operation import AnswerBody, Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText, OthersText
-from core.rooms.rules import TEXT_CHARACTERS_MOST
 
 RoomId = Annotated[Id, Field(description="the room's id")]
 MessageId = Annotated[Id, Field(description="the message's id")]

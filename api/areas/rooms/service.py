@@ -3,6 +3,22 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from api.areas.earn.rules.payout import Payee
+from api.areas.earn.rules.points import credits_of, points_text
+from api.areas.earn.views.limits import payout_limits
+from api.areas.earn.views.people import payees_of
+from api.areas.earn.views.standing import has_contribution, has_standing
+from api.areas.rooms import queries, views
+from api.areas.rooms.rules import (
+    BOND_KEPT,
+    MessageKind,
+    PostRates,
+    ReleaseBounds,
+    ReleaseKind,
+    ReleasesUsedUpError,
+    free_again_at,
+    release_tenths,
+)
 from api.areas.rooms.schemas import (
     HiveMessage,
     HiveRoom,
@@ -16,6 +32,11 @@ from api.areas.rooms.schemas import (
     RoomQuery,
     RoomsQuery,
 )
+from api.areas.rooms.tables import Room, RoomMessage, RoomRelease
+from api.areas.rooms.views import ShownMessage
+from api.areas.rooms.writes import bonds, posts, releases
+from api.areas.rooms.writes.posts import ENTRY_FEE, NewPost
+from api.areas.rooms.writes.releases import NewRelease
 from api.areas.safety import queries as safety
 from api.areas.safety.checks import require_unlocked
 from api.areas.safety.rules import takes_bond
@@ -26,26 +47,6 @@ from api.kernel.refusals import lacks_credits, used_up_today
 from api.kernel.scopes import SPEND_SCOPE, require_named_scope
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.credits.rules.prices import PRICES
-from core.earn.limits import payout_limits
-from core.earn.rules.payout import Payee
-from core.earn.rules.points import credits_of, points_text
-from core.earn.standing import has_contribution, has_standing
-from core.earn.views import payees_of
-from core.rooms import bonds, posts, queries, releases, views
-from core.rooms.posts import ENTRY_FEE, NewPost
-from core.rooms.releases import NewRelease
-from core.rooms.rules import (
-    BOND_KEPT,
-    MessageKind,
-    PostRates,
-    ReleaseBounds,
-    ReleaseKind,
-    ReleasesUsedUpError,
-    free_again_at,
-    release_tenths,
-)
-from core.rooms.tables import Room, RoomMessage, RoomRelease
-from core.rooms.views import ShownMessage
 from core.times import instant_text, whole_second
 
 # Read

@@ -2,10 +2,10 @@
 agent its operator (docs/rules.md#operators).
 """
 
+from api.areas.earn.views.people import own_among
 from api.areas.safety import queries as safety
 from api.kernel.caller import OperatorCaller
 from api.kernel.operation import Refusal, WriteCall
-from core.earn.views import own_among
 from core.identity import queries as identity
 
 

@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Sequence
 from typing import TypeVar
 
+from api.areas.rooms.views import find_message
+from api.areas.rooms.writes import bonds
 from api.areas.safety import queries as safety
 from api.areas.safety.checks import require_not_own
 from api.areas.safety.rules import MAX_LEVEL, takes_bond, welcomes_a_day
@@ -32,8 +34,6 @@ from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OperatorCaller,
 from api.kernel.operation import Answer, Call, NoInput, Refusal, WriteCall
 from core.errors import InvalidParameterError
 from core.identity import queries as identity
-from core.rooms import bonds
-from core.rooms.views import find_message
 from core.times import instant_text, instant_text_or_none
 
 REFERENCE_CHARACTERS = "abcdefghijklmnopqrstuvwxyz234567"

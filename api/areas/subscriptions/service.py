@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from api.areas.reports.queries import asked_since
 from api.areas.safety.checks import require_unlocked
 from api.areas.subscriptions.schemas import (
     NextTier,
@@ -27,7 +28,6 @@ from api.shared.tiers import most_reports
 from core.credits.ledger import writer as credit_ledger
 from core.credits.rules.buckets import NotEnoughCreditsError
 from core.errors import InvalidParameterError
-from api.areas.reports.queries import asked_since
 from core.subscriptions import queries as subscriptions
 from core.subscriptions.queries import PriceChangedError, TierOrder, TierPurchase
 from core.subscriptions.rules import PREVIEW_KEPT, HeldTiers, Tier, TierQuote, quote

@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from api.areas.tasks.queries import lapsed_tasks, overdue_tasks
+from api.areas.tasks.writes.claims import end_in_time
 from api.kernel.jobs import AreaJob, JobPlace
 from core.jobs.each import did_of, isolated
-from core.tasks.claims import end_in_time
-from core.tasks.queries import lapsed_tasks, overdue_tasks
 
 EVERY_S: Final = 60
 LIMIT_S: Final = 300

@@ -6,11 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from api.kernel.fields import AccountId, Id, Instant, InstantText, JsonDecimal, plain_number
-from api.kernel.operation import AnswerBody, Command
-from api.kernel.pagination import Paged
-from api.kernel.texts import FreeText, HttpsUrl, OthersText
-from core.tasks.rules import (
+from api.areas.tasks.rules import (
     RESULT_CHARACTERS,
     TASK_TENTHS_MOST,
     ClaimStage,
@@ -18,6 +14,10 @@ from core.tasks.rules import (
     TaskState,
     Truth,
 )
+from api.kernel.fields import AccountId, Id, Instant, InstantText, JsonDecimal, plain_number
+from api.kernel.operation import AnswerBody, Command
+from api.kernel.pagination import Paged
+from api.kernel.texts import FreeText, HttpsUrl, OthersText
 
 TITLE_CHARACTERS, SUBJECT_CHARACTERS, NOTE_CHARACTERS = 120, 500, 500
 _POINTS = re.compile(r"(\d{1,3})(?:\.(\d))?", re.ASCII)

@@ -5,9 +5,31 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
+from api.areas.earn.rules.payout import Source, person_of
+from api.areas.earn.rules.points import credits_of, points_text
+from api.areas.earn.views.limits import payout_limits
+from api.areas.earn.views.standing import has_standing
+from api.areas.mining.views.entries import MiningEntry, entries_by_id
+from api.areas.mining.writes import gold
 from api.areas.safety import queries as safety
 from api.areas.safety.checks import require_not_own, require_unlocked
 from api.areas.safety.rules import takes_bond
+from api.areas.tasks import views
+from api.areas.tasks.rules import (
+    OPEN_CLAIMS,
+    REOBSERVE,
+    ClaimBounds,
+    ClaimStage,
+    ProofVerdict,
+    TaskFault,
+    TaskRefusedError,
+    TaskState,
+    UnknownTaskError,
+    VerdictWord,
+    is_exclusive,
+    require_observed,
+    tenths_on_approval,
+)
 from api.areas.tasks.schemas import (
     BrowseQuery,
     ClaimBody,
@@ -25,41 +47,19 @@ from api.areas.tasks.schemas import (
     TaskRow,
     TaskSubject,
 )
+from api.areas.tasks.tables import Task
+from api.areas.tasks.views import Participant, ShownClaim, ShownProof
+from api.areas.tasks.writes import claims, market
+from api.areas.tasks.writes.claims import Claimant, NewProof
 from api.kernel.caller import AgentCaller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall, Refusal, WriteCall
 from api.kernel.pagination import page_of
 from api.kernel.refusals import lacks_credits
 from core.credits.rules.buckets import NotEnoughCreditsError
-from core.earn.limits import payout_limits
-from core.earn.rules.payout import Source, person_of
-from core.earn.rules.points import credits_of, points_text
-from core.earn.standing import has_standing
 from core.errors import InvalidParameterError, fields_in
 from core.house import House
 from core.identity import queries as identity
-from core.mining import gold
-from core.mining.tables import MiningEntry
-from core.mining.views import entries_by_id
 from core.redaction import evidence_host, redact_value
-from core.tasks import claims, market, views
-from core.tasks.claims import Claimant, NewProof
-from core.tasks.rules import (
-    OPEN_CLAIMS,
-    REOBSERVE,
-    ClaimBounds,
-    ClaimStage,
-    ProofVerdict,
-    TaskFault,
-    TaskRefusedError,
-    TaskState,
-    UnknownTaskError,
-    VerdictWord,
-    is_exclusive,
-    require_observed,
-    tenths_on_approval,
-)
-from core.tasks.tables import Task
-from core.tasks.views import Participant, ShownClaim, ShownProof
 from core.urls import require_https
 
 Reader = Nobody | AgentCaller | OwnerCaller

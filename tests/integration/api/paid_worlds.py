@@ -18,9 +18,13 @@ from eth_account import Account
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from api.areas.feeds.rules import FEEDS
 from api.areas.market import jobs as market
 from api.areas.notes import jobs as notes
 from api.areas.playbooks.service.shelf import Guide, Shelf, shelf
+from api.areas.reports import queries as reports
+from api.areas.reports.queries import PrintedReport
+from api.areas.reports.rules import ReportFailure
 from api.catalogue import catalogue
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps, Operation
@@ -28,7 +32,6 @@ from api.kernel.tokens import token_hash
 from api.main import create_app
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
-from api.areas.feeds.rules import FEEDS
 from core.fund import paper
 from core.fund import queries as fund
 from core.fund.accounts import FundSetup
@@ -41,9 +44,6 @@ from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
 from core.market.scan_tables import MarketAssetGapHour, MarketOnchain, MarketSpread
 from core.market.tables import MarketListingState, MarketPeers
 from core.money import UsdcE6
-from api.areas.reports import queries as reports
-from api.areas.reports.queries import PrintedReport
-from api.areas.reports.rules import ReportFailure
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
 from tests.integration.api.conftest import (

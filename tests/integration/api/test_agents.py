@@ -9,8 +9,8 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from api.areas.agents.service import pages
+from api.areas.mining.views import entries as mining_views
 from core.db.engine import Database
-from core.mining import views as mining_views
 from tests.integration.api.conftest import KEY, Clock, TestClient, connect, login, reason
 
 FULL = {"full_access": True, "scopes": None, "per_order_usd": None, "per_day_usd": None}

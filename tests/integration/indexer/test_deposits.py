@@ -11,10 +11,10 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
+from api.areas.earn.views.people import payees_of
 from core.chain.abi import call_by_signature
 from core.chain.bloom import bloom_of
 from core.chain.nodes import Nodes
-from core.earn.views import payees_of
 from core.hexes import bytes_of
 from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader

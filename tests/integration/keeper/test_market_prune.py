@@ -12,6 +12,8 @@ from sqlalchemy import select
 from api.areas.market import jobs as market_jobs
 from api.areas.market.jobs import prune
 from api.areas.reports import jobs as report_jobs
+from api.areas.reports import queries as reports
+from api.areas.reports.queries import ReportOrder
 from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.limits import CallerLimits
@@ -19,8 +21,6 @@ from core.mandate.chain.reader import VaultReader
 from core.market import bursts, samples
 from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
 from core.market.tables import MarketBurst, MarketSample
-from api.areas.reports import queries as reports
-from api.areas.reports.queries import ReportOrder
 from tests.integration.core.market.conftest import NOON, Listed, batch
 from tests.integration.core.market.conftest import listed as listed  # a fixture
 from tests.integration.subscribed import subscribe_to

@@ -8,20 +8,19 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Engine, delete, event, text
 
+from api.areas.claims.tables import KgClaim
+from api.areas.notes import queries, views
 from api.areas.notes.jobs import is_kept, run
+from api.areas.notes.queries import LastVault
+from api.areas.notes.rendering import vault
+from api.areas.notes.rendering.markdown import note_text
+from api.areas.notes.rules.facts import NoteTier
+from api.areas.notes.rules.names import HubKind, hub_file
+from api.areas.notes.tables import KgExport
 from api.kernel.jobs import JobPlace
 from core.db.engine import Database
 from core.identity.tables import Account
 from core.jobs.schedule import JobSkippedError
-from api.areas.notes import queries
-from api.areas.notes.rendering import vault
-from api.areas.notes import views
-from api.areas.notes.queries import LastVault
-from api.areas.notes.rendering.markdown import note_text
-from api.areas.notes.rules.facts import NoteTier
-from api.areas.notes.rules.names import HubKind, hub_file
-from api.areas.claims.tables import KgClaim
-from api.areas.notes.tables import KgExport
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
 from core.market import queries as queries_market
@@ -197,7 +196,8 @@ def test_two_hubs_of_one_path__are_one_file(
 ) -> None:
     """32 bits of a hash are found again in minutes: two chains that a venue made up may share them."""
     monkeypatch.setattr(
-        "api.areas.notes.rules.names.hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64)
+        "api.areas.notes.rules.names.hashlib.sha256",
+        lambda _: SimpleNamespace(hexdigest=lambda: "0" * 64),
     )
     chains = ("a b:1", "a/b:1")
     assert len({hub_file(HubKind.CHAIN, one) for one in chains}) == 1

@@ -15,6 +15,9 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
+from api.areas.earn.ledger.awards import Source, award
+from api.areas.earn.rules.payout import PayoutLimits
+from api.areas.rooms.writes import posts
 from api.kernel.jobs import area_jobs
 from api.kernel.tokens import token_hash
 from api.main import create_app
@@ -22,11 +25,8 @@ from core.anchors.chain import CONTRACT
 from core.credits.ledger import writer as credit_ledger
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
-from core.earn.ledger.awards import Source, award
-from core.earn.rules.payout import PayoutLimits
 from core.identity.queries import set_operator_key
 from core.jobs import queries as job_runs
-from core.rooms import posts
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, FewAnswersChain, deps_of
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.rooms.conftest import SUMMARY, TOKEN, Stage, agent_of

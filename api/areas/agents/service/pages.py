@@ -18,16 +18,16 @@ from api.areas.agents.schemas import (
     VerifiedRecord,
 )
 from api.areas.agents.service.access import held
+from api.areas.earn.rules.points import points_text
+from api.areas.earn.views.payouts import earnings_of
+from api.areas.mining.views.stages import NOT_RECORDED, read_or_none, review_stages
 from api.areas.records.rules import VerifiedWork
 from api.areas.records.views.facts import OwnFacts, agents_with_work, own_facts
 from api.areas.records.views.strip import ladder_of
 from api.areas.safety import queries as safety
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, NoInput, ReadCall, WriteCall
-from api.shared.review_stages import NOT_RECORDED, read_or_none, review_stages
 from core.credits.rules.buckets import BUCKETS
-from core.earn.payouts import earnings_of
-from core.earn.rules.points import points_text
 from core.hexes import address_or_none
 from core.identity import evictions, policies
 from core.identity import queries as identity

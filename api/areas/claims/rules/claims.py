@@ -15,8 +15,8 @@ import unicodedata
 from enum import StrEnum
 from typing import Final
 
-from core.errors import InvalidParameterError, MandateError
 from api.areas.claims.rules.tickers import TICKER_CHARACTERS_MOST, ticker_of
+from core.errors import InvalidParameterError, MandateError
 from core.texts import is_hidden
 from core.urls import canonical_https
 

@@ -1,13 +1,14 @@
 """The UTC day: its budget and caps (docs/payouts.md#the-day)."""
 
+from api.areas.earn import queries
+from api.areas.earn.rules.payout import CapKind, PayoutLimits, budget_of
 from api.areas.earn.schemas import AgentEpoch, CapOfDay, Epoch, InstantPayout, OwnCap, OwnEpoch
 from api.areas.earn.service.access import agents_of
+from api.areas.earn.views import payouts, people
+from api.areas.earn.views.limits import payout_limits
+from api.areas.mining.views.stages import review_stages
 from api.kernel.caller import Nobody, OwnerCaller
 from api.kernel.operation import Answer, NoInput, ReadCall
-from api.shared.review_stages import review_stages
-from core.earn import payouts, queries, views
-from core.earn.limits import payout_limits
-from core.earn.rules.payout import CapKind, PayoutLimits, budget_of
 from core.times import instant_text, next_day
 
 
@@ -37,7 +38,7 @@ def own_epoch(call: ReadCall, caller: OwnerCaller, command: NoInput) -> Answer[O
     limits, today = payout_limits(call.deps.limits), call.now.date()
     budget, agents = budget_of(limits), agents_of(call, caller)
     used = queries.used_on(call.db, today, [budget.name])
-    payees = views.payees_of(call.db, agents, limits.shared_funders)
+    payees = people.payees_of(call.db, agents, limits.shared_funders)
     caps = payouts.caps_today(call.db, payees, limits, today)
     return Answer(
         OwnEpoch(

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from api.areas.earn.rules.feed import FeedKind
+from api.areas.earn.rules.points import credits_of, points_text
 from api.areas.earn.schemas import Feed, FeedEntry, FeedQuery, FirstLoop, LoopLink, LoopStep
+from api.areas.earn.tables import EarnFeedRow
+from api.areas.earn.writes import feed
+from api.areas.mining.rules.registry import CONTRACT_ADDRESS, FIELDS
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
-from core.earn import feed
-from core.earn.rules.feed import FeedKind
-from core.earn.rules.points import credits_of, points_text
-from core.earn.tables import EarnFeedRow
 from core.identity.names import AgentName, names_of_agents
-from core.mining.rules.registry import CONTRACT_ADDRESS, FIELDS
 
 SAYS: Final[Mapping[FeedKind, str]] = {
     FeedKind.MINE_SUBMIT: "A value was submitted with its evidence.",

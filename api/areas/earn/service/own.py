@@ -1,5 +1,6 @@
 """One's own earnings and payouts (docs/payouts.md#your-payouts)."""
 
+from api.areas.earn.rules.points import STANDING_CLAIMS, points_text
 from api.areas.earn.schemas import (
     AgentEarned,
     Earned,
@@ -10,15 +11,14 @@ from api.areas.earn.schemas import (
     PayoutStatus,
 )
 from api.areas.earn.service.access import agents_of
+from api.areas.earn.views import payouts as earn_payouts
+from api.areas.earn.views import standing
+from api.areas.earn.views.limits import payout_limits
+from api.areas.earn.views.payouts import Earnings, Payout, Waiting
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, NoInput, ReadCall
 from api.kernel.pagination import page_of
 from core.credits.ledger import writer as credit_ledger
-from core.earn import payouts as earn_payouts
-from core.earn import standing
-from core.earn.limits import payout_limits
-from core.earn.payouts import Earnings, Payout, Waiting
-from core.earn.rules.points import STANDING_CLAIMS, points_text
 
 NOTHING_WAITS = Waiting(None, None, None)
 

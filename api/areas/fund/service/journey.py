@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
+from api.areas.earn.views.payouts import earnings_of
 from api.areas.fund.schemas import JourneyApi, JourneyNodeShown, JourneyQuery, JourneyShown
 from api.kernel.caller import AgentCaller, BearerCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, NextCall, ReadCall
 from api.kernel.refusals import call_items, fill_path
-from core.earn.payouts import earnings_of
 from core.fund import applications, creation, indices
 from core.fund.rules.creation import CreationState
 from core.fund.rules.journey import (

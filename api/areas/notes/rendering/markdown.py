@@ -18,8 +18,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 
-from api.areas.notes.rules import figures
-from api.areas.notes.rules import note
+from api.areas.notes.rules import figures, note
 from api.areas.notes.rules.facts import NoteContract, NoteFacts, NoteGroup, NoteTier, NoteVenue
 from api.areas.notes.rules.markdown_text import Markdown, code, escaped, link, wikilink
 from api.areas.notes.rules.names import HubKind, hub_file, token_file

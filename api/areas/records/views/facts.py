@@ -11,6 +11,9 @@ from sqlalchemy import BigInteger, any_, bindparam, exists, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session
 
+from api.areas.earn.rules.payout import Source
+from api.areas.earn.tables import EarnAward, EarnReversal, EarnStanding
+from api.areas.hall import queries as hall
 from api.areas.records.rules import (
     ENDED_SHOWN,
     REFUSALS_SHOWN,
@@ -21,9 +24,6 @@ from api.areas.records.rules import (
 from api.areas.safety.tables import ViolationCase
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditHead
-from core.earn.rules.payout import Source
-from core.earn.tables import EarnAward, EarnReversal, EarnStanding
-from core.hall import queries as hall
 from core.identity.names import SIMULATED, AgentName
 from core.identity.tables import Account
 from core.mandate import agent_records

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from api.areas.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
 from api.areas.records.rules import (
     HallStanding,
     LadderName,
@@ -17,7 +18,6 @@ from api.areas.records.rules import (
 )
 from api.areas.records.views.facts import strip_facts
 from api.kernel.operation import AnswerBody, Call
-from core.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
 from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
 from core.mandate.rules.refusals import reason_code
 from core.times import instant_text

@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from api.areas.reports.queries import PrintedReport
+from api.kernel.pdf.printing import pdf_of
 from core.market.rules.report import (
     PairReport,
     ReportChart,
@@ -14,8 +16,6 @@ from core.market.rules.report import (
     pair_report,
 )
 from core.market.rules.report_texts import TEXTS, ReportLanguage
-from api.kernel.pdf.printing import pdf_of
-from api.areas.reports.queries import PrintedReport
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 WIDTH, HEIGHT = 520.0, 96.0  # of a chart, in its own units

@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 from sqlalchemy import func, select
 
-from core.db.engine import Database
-from core.errors import MandateError
-from core.identity.tables import Account
 from api.areas.claims import queries as claims
 from api.areas.claims.queries import SentClaim, TokenClaimant
 from api.areas.claims.rules.claims import ClaimKind, ClaimState
 from api.areas.claims.tables import KgClaim, KgClaimVerdict
+from core.db.engine import Database
+from core.errors import MandateError
+from core.identity.tables import Account
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 AT_ONCE = 64

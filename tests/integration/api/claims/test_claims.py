@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from core.db.engine import Database
-from api.areas.notes.views import facts_of
 from api.areas.claims.rules.claims import ClaimKind, ClaimState
 from api.areas.claims.tables import KgClaim
+from api.areas.notes.views import facts_of
+from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, Limit, connect
 
 SOURCE = "https://blog.example/post"

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from api.areas.earn.ledger import awards
+from api.areas.earn.ledger.awards import Source
+from api.areas.earn.rules.payout import PayoutLimits
+from api.areas.earn.rules.points import credits_of
+from api.areas.earn.views import standing
+from api.areas.earn.writes import feed
+from api.areas.earn.writes.feed import FeedKind, FeedRow
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
-from core.earn import feed, standing
-from core.earn.feed import FeedKind, FeedRow
-from core.earn.ledger import awards
-from core.earn.ledger.awards import Source
-from core.earn.rules.payout import PayoutLimits
-from core.earn.rules.points import credits_of
 from tests.integration.api.conftest import KEY, Clock, Limit, connect, login
 
 LIMITS = PayoutLimits()

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import insert, select
 from starlette.testclient import TestClient
 
+from api.areas.feeds.rules import FEEDS
 from api.kernel.operation import Deps
 from core.db.engine import Database, WriteSession
-from api.areas.feeds.rules import FEEDS
 from core.market import gaps, outcomes, parts
 from core.market.gaps import SeenSpread
 from core.market.outcomes import NewOutcome

@@ -9,11 +9,11 @@ from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from api.areas.hall.jobs import HallJob
+from api.areas.hall.tables import HallAgent
 from api.kernel.operation import Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
-from core.hall.tables import HallAgent
 from core.house import House
 from core.identity import policies
 from core.identity.tables import Account

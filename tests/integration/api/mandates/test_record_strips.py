@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from api.areas.earn.ledger import awards
+from api.areas.earn.ledger.awards import Source
+from api.areas.earn.rules.payout import PayoutLimits
+from api.areas.earn.views import standing
 from api.areas.records.views.strip import PAPER_NOTE
 from core.db.engine import Database
-from core.earn import standing
-from core.earn.ledger import awards
-from core.earn.ledger.awards import Source
-from core.earn.rules.payout import PayoutLimits
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import guard_refusal_note, revert_note
 from tests.integration.api.conftest import connect

@@ -15,16 +15,16 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.areas.board.schemas import MOST_QUERY
+from api.areas.feeds.rules import FEEDS
 from api.areas.reports import jobs as reports
+from api.areas.reports.rules import MOST_ATTEMPTS, MOST_GIVEN_UP, ReportFailure, ReportState
+from api.areas.reports.tables import StoredReport
 from api.areas.safety.queries import open_case
 from api.areas.safety.tables import ViolationCase
 from api.catalogue import catalogue
 from api.kernel.operation import Deps, Operation
-from api.areas.feeds.rules import FEEDS
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
-from api.areas.reports.rules import MOST_ATTEMPTS, MOST_GIVEN_UP, ReportFailure, ReportState
-from api.areas.reports.tables import StoredReport
 from tests.each import each
 from tests.integration.api.conftest import Clock, Limit
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of

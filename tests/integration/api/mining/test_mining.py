@@ -7,10 +7,10 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
-from core.earn.tables import EarnFeedRow
+from api.areas.earn.tables import EarnFeedRow
+from api.areas.rooms.tables import RoomMessage
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
-from core.rooms.tables import RoomMessage
 from tests.integration.api.conftest import Clock, connect, login
 from tests.integration.api.mining.conftest import (
     CHAIN,

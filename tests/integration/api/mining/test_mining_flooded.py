@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import select
 
 from api.areas.mining import jobs as job
+from api.areas.mining.rules.registry import SentEntry
 from api.areas.mining.schemas import ApprovedEntry
+from api.areas.mining.tables import MiningFact
+from api.areas.mining.writes import submissions
+from api.areas.mining.writes.reviews import SUPERSEDED_AT_ONCE
+from api.areas.mining.writes.submissions import Submitter
 from core.listings.tables import ExchangeListing
-from core.mining import submissions
-from core.mining.reviews import SUPERSEDED_AT_ONCE
-from core.mining.rules.registry import SentEntry
-from core.mining.submissions import Submitter
-from core.mining.tables import MiningFact
 from tests.integration.api.conftest import connect
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, Mine, entry, record
 

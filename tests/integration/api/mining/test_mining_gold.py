@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from api.areas.mining import jobs as job
-from core.mining import gold, queries
+from api.areas.mining import queries
+from api.areas.mining.writes import gold
 from tests.integration.api.conftest import Clock, connect, set_apart
 from tests.integration.api.mining.conftest import CHAIN, EVIDENCE, Mine, Rebuild, entry, record
 

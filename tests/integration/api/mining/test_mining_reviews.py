@@ -8,11 +8,11 @@ import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select
 
+from api.areas.earn.tables import EarnFeedRow
+from api.areas.mining.tables import MiningReview
 from core.credits.ledger.writer import trial_balance, verify
 from core.db.engine import Database
-from core.earn.tables import EarnFeedRow
 from core.identity.tables import OperatorNumber
-from core.mining.tables import MiningReview
 from tests.integration.api.conftest import connect, login
 from tests.integration.api.mining.conftest import (
     CHAIN,

@@ -6,8 +6,8 @@ from sqlalchemy import text
 
 from core.db.engine import Database
 from tests.integration.api.conftest import Clock, connect
+from tests.integration.api.earn.people import fund
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, Mine, Rebuild, entry, key
-from tests.integration.core.earn.people import fund
 
 
 def names(mine: Mine, *words: str) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from api.areas.notes import queries
 from api.kernel.bodies import PIECE, PiecesResponse
 from core.db.engine import Database
-from api.areas.notes import queries
 from tests.integration.api.conftest import Clock
 
 LARGE = bytes(range(256)) * (33 * 1024 * 4)  # 33 MiB: more than kept answers may have

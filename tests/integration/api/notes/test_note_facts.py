@@ -2,8 +2,8 @@
 
 from sqlalchemy import text
 
-from core.db.engine import Bounds, Database
 from api.areas.notes import views
+from core.db.engine import Bounds, Database
 from tests.integration.core.rows import NOW
 from tests.market_rows import add_market
 

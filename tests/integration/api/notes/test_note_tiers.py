@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from core.db.engine import Database
 from api.areas.notes import views
 from api.areas.notes.rendering.vault import vault_of
+from core.db.engine import Database
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.tools.conftest import message, send
 from tests.market_rows import MarketIds

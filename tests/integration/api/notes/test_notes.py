@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import text
 
-from core.db.engine import Database
-from api.areas.notes import queries
-from api.areas.notes import views
+from api.areas.notes import queries, views
 from api.areas.notes.rendering.vault import vault_of
 from api.areas.notes.rules.facts import NoteFacts
 from api.areas.notes.rules.names import HubKind, hub_file
+from core.db.engine import Database
 from core.market.tables import MarketAssetState, MarketNetwork
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.notes.conftest import front_of, sections_of

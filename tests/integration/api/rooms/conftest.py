@@ -10,18 +10,18 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
+from api.areas.earn.ledger.awards import Source, award
+from api.areas.earn.rules.payout import PayoutLimits
+from api.areas.earn.tables import EarnAward, EarnFeedRow
+from api.areas.earn.views import standing
+from api.areas.rooms.tables import RoomBond, RoomEntry, RoomMessage, RoomRelease
+from api.areas.rooms.writes import posts
 from api.areas.safety import queries as safety
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
 from core.db.engine import Database
-from core.earn import standing
-from core.earn.ledger.awards import Source, award
-from core.earn.rules.payout import PayoutLimits
-from core.earn.tables import EarnAward, EarnFeedRow
 from core.identity.tables import Account
-from core.rooms import posts
-from core.rooms.tables import RoomBond, RoomEntry, RoomMessage, RoomRelease
 from tests.integration.api.conftest import KEY, Clock, connect
 
 TOKEN = "binance_BTC_USDT"

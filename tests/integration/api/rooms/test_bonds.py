@@ -8,12 +8,12 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from api.areas.earn.ledger import awards
 from api.areas.rooms import jobs as job
+from api.areas.rooms.writes.bonds import return_bonds
 from api.kernel.jobs import JobPlace
-from core.earn.ledger import awards
 from core.limits import CallerLimits
 from core.mandate.chain.reader import VaultReader
-from core.rooms.bonds import return_bonds
 from tests.integration.api.conftest import login, reason
 from tests.integration.api.rooms.conftest import Agent, Stage
 

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Sequence
 from datetime import timedelta
 
+from api.areas.earn.ledger import awards
+from api.areas.earn.ledger.awards import Source
+from api.areas.rooms.writes.bonds import return_bonds
 from core.credits.ledger import writer as credit_ledger
-from core.earn.ledger import awards
-from core.earn.ledger.awards import Source
-from core.rooms.bonds import return_bonds
 from tests.integration.api.rooms.conftest import Agent, Stage
 
 

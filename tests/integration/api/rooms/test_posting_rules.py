@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from eth_account.signers.local import LocalAccount
 
+from api.areas.rooms.writes import posts
 from core.credits.rules.prices import PRICES
-from core.rooms import posts
 from tests.integration.api.conftest import login, reason
 from tests.integration.api.rooms.conftest import SUMMARY, Agent, Stage, agent_of
 

@@ -7,10 +7,10 @@ from eth_account import Account as EthAccount
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select
 
-from core.earn.tables import EarnAward, EarnFeedRow
+from api.areas.earn.tables import EarnAward, EarnFeedRow
 from tests.integration.api.conftest import Limit, login, reason
+from tests.integration.api.earn.people import fund
 from tests.integration.api.rooms.conftest import Agent, Stage, StageOf, agent_of
-from tests.integration.core.earn.people import fund
 
 
 def released(stage: Stage, who: Agent, message_id: int, **body: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import event, text
 
+from api.areas.rooms.writes import posts
 from core.db.engine import Database
-from core.rooms import posts
 from tests.integration.api.conftest import login
 from tests.integration.api.rooms.conftest import SUMMARY, TOKEN, Stage
 from tests.integration.api.tools.conftest import call

@@ -2,8 +2,8 @@
 
 from sqlalchemy import select
 
-from core.earn.tables import EarnAward
-from core.rooms.tables import RoomMessage
+from api.areas.earn.tables import EarnAward
+from api.areas.rooms.tables import RoomMessage
 from tests.integration.api.conftest import at_once
 from tests.integration.api.rooms.conftest import Stage
 

@@ -14,11 +14,11 @@ from pypdf import PdfReader
 from sqlalchemy import select
 
 from api.areas.reports import jobs as reports
+from api.areas.reports.tables import StoredReport
 from api.kernel.operation import Deps
 from core.market.ledger import writer
 from core.market.ledger.writer import NewWarning, PastWarning, StandingWarning
 from core.market.tables import MarketAssetState, MarketListingState, MarketWarningStanding
-from api.areas.reports.tables import StoredReport
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, measured, subscriber_of
 from tests.slow import few

@@ -10,8 +10,13 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import select, text
 from starlette.testclient import TestClient
 
+from api.areas.earn.rules.payout import PayoutLimits, person_of
+from api.areas.earn.views.limits import payout_limits
 from api.areas.safety.queries import change_defense
 from api.areas.tasks import jobs as job
+from api.areas.tasks.rules import Truth
+from api.areas.tasks.tables import TaskClaim
+from api.areas.tasks.writes import market as reviews
 from api.kernel.jobs import JobPlace
 from api.kernel.limits import Limits
 from api.kernel.operation import Deps
@@ -19,13 +24,8 @@ from api.main import create_app
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.writer import load_balance
 from core.db.engine import Database
-from core.earn.limits import payout_limits
-from core.earn.rules.payout import PayoutLimits, person_of
 from core.identity.tables import Account
 from core.limits import CallerLimits
-from core.tasks import market as reviews
-from core.tasks.rules import Truth
-from core.tasks.tables import TaskClaim
 from core.times import instant_text
 from tests.integration.api.conftest import (
     BASE_URL,
@@ -37,8 +37,8 @@ from tests.integration.api.conftest import (
     deps_of,
     login,
 )
+from tests.integration.api.earn.people import fund
 from tests.integration.api.in_process import AppClient
-from tests.integration.core.earn.people import fund
 from tests.integration.scenes import Scene, Scenes
 
 TRANSLATION = {

@@ -6,13 +6,13 @@ from typing import Any
 from eth_account import Account
 from starlette.testclient import TestClient
 
-from core.earn.ledger import awards
-from core.earn.rules.payout import PayoutLimits
-from core.tasks.rules import Truth
-from core.tasks.views import stage_counts
+from api.areas.earn.ledger import awards
+from api.areas.earn.rules.payout import PayoutLimits
+from api.areas.tasks.rules import Truth
+from api.areas.tasks.views import stage_counts
 from tests.integration.api.conftest import Limit, login
+from tests.integration.api.earn.people import fund
 from tests.integration.api.tasks.conftest import CROWD, Market, agent, at_address, named
-from tests.integration.core.earn.people import fund
 
 PAID, UNPAID = ("points_recorded", 30), ("verified", 0)
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import select
 
+from api.areas.earn.tables import EarnFeedRow
+from api.areas.earn.views.standing import verified_claims
+from api.areas.tasks.rules import Truth
+from api.areas.tasks.tables import TaskReview
+from api.areas.tasks.writes import market as reviews
 from core.credits.ledger.writer import trial_balance
-from core.earn.standing import verified_claims
-from core.earn.tables import EarnFeedRow
 from core.identity.tables import Account
-from core.tasks import market as reviews
-from core.tasks.rules import Truth
-from core.tasks.tables import TaskReview
 from core.times import instant_text
 from tests.integration.api.conftest import login
 from tests.integration.api.tasks.conftest import ENTRY, Market, named, owned_pair

@@ -8,8 +8,8 @@ from typing import Any
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
-from core.tasks.claims import Claimant, claim
-from core.tasks.rules import ClaimBounds, TaskFault, TaskRefusedError
+from api.areas.tasks.rules import ClaimBounds, TaskFault, TaskRefusedError
+from api.areas.tasks.writes.claims import Claimant, claim
 from tests.integration.api.conftest import login
 from tests.integration.api.tasks.conftest import Market, agent, at_address, named
 

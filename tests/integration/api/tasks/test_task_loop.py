@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
+from api.areas.earn.tables import EarnFeedRow
+from api.areas.earn.views.standing import verified_claims
+from api.areas.tasks import views
 from core.credits.ledger.writer import trial_balance
-from core.earn.standing import verified_claims
-from core.earn.tables import EarnFeedRow
-from core.tasks import views
 from core.times import instant_text
 from tests.integration.api.conftest import Limit
 from tests.integration.api.tasks.conftest import TRANSLATION, Market, agent, named

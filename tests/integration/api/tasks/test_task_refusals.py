@@ -7,9 +7,9 @@ import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import func, select
 
+from api.areas.tasks.rules import Truth
+from api.areas.tasks.tables import Task
 from api.kernel.operation import Access
-from core.tasks.rules import Truth
-from core.tasks.tables import Task
 from tests.integration.api.conftest import Limit, login
 from tests.integration.api.tasks.conftest import TRANSLATION, Market, named, owned_pair
 

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import text
 
+from api.areas.tasks.rules import Truth
 from api.kernel.jobs import area_jobs
-from core.tasks.rules import Truth
 from tests.integration.api.tasks.conftest import Market, named
 
 

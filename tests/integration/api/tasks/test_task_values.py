@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from api.areas.tasks.rules import Truth
+from api.areas.tasks.tables import Task
 from api.kernel.operation import Deps
 from core.house import House
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
-from core.tasks.rules import Truth
-from core.tasks.tables import Task
 from tests.integration.api.conftest import Limit
 from tests.integration.api.tasks.conftest import Market
 

@@ -6,15 +6,15 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
+from api.areas.tasks.rules import TaskFault, TaskRefusedError, Truth
+from api.areas.tasks.tables import Task, TaskClaim
+from api.areas.tasks.writes.claims import Claimant, claim
 from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.ledger.writer import trial_balance
 from core.credits.tables import CreditEntry
 from core.db.engine import WriteSession
 from core.identity.tables import Account
-from core.tasks.claims import Claimant, claim
-from core.tasks.rules import TaskFault, TaskRefusedError, Truth
-from core.tasks.tables import Task, TaskClaim
 from tests.integration.api.tasks.conftest import Market
 
 

@@ -9,9 +9,9 @@ from core.mandate.ledger.reversal import reverse_blocks
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.views import AllVaults, vault_totals
 from core.money import UsdcE6
-from tests.integration.core.hall.test_builds import WALLET, agent, append, mandate
+from tests.integration.api.hall.test_builds import WALLET, agent, append, mandate
 from tests.integration.core.rows import BLOCK_A, BLOCK_B, CHAIN, NOW
-from tests.unit.core.hall.told import USDC, Told
+from tests.unit.api.areas.hall.told import USDC, Told
 
 
 def refused(number: int, block_hash: str) -> NewRow:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sqlalchemy import select, text
 
-from core.db.engine import Database
 from api.areas.feeds import views as feeds
 from api.areas.feeds.rules import FeedKey
+from core.db.engine import Database
 from core.market import insights, parts, queries, samples, shadow_views, usual
 from core.market.facts import DataSource
 from core.market.queries import KnownListing

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from core.db.engine import Database
 from api.areas.notes import views
+from core.db.engine import Database
 from core.market import gaps
 from core.market.gaps import SeenGap
 from core.market.rules.arbitrage import ArbPair

@@ -10,10 +10,10 @@ from random import Random
 
 from sqlalchemy import select
 
-from core.db.engine import Database
 from api.areas.feeds import views
 from api.areas.feeds.rules import FeedKey
 from api.areas.feeds.views import DataFeedRow, FeedPlace
+from core.db.engine import Database
 from core.market import copying, grading, queries, samples, states
 from core.market.facts import DataSource, MarketStatus
 from core.market.tables import MarketListingState

@@ -2,7 +2,6 @@
 
 import pytest
 
-from core.errors import InvalidParameterError
 from api.areas.claims.rules.claims import (
     ClaimKind,
     backer_named,
@@ -10,6 +9,7 @@ from api.areas.claims.rules.claims import (
     claimed_ticker,
     same_words,
 )
+from core.errors import InvalidParameterError
 from tests.each import each
 
 

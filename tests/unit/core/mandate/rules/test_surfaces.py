@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.hall.rules.days import Days, DayTerms, MandateStanding
+from api.areas.hall.rules.days import Days, DayTerms, MandateStanding
 from core.mandate.rules.close_plan import (
     LISTED,
     AdapterPosition,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InvalidParameterError
 from api.areas.claims.rules.tickers import ticker_of
 from api.areas.notes.rules.names import OWN_WORDS, HubKind, file_meant, hub_file, token_file
+from core.errors import InvalidParameterError
 from tests.each import each
 
 PORTABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]*(?:-{1,2}[a-z0-9]+)?")
