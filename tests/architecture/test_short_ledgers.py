@@ -45,7 +45,9 @@ def ways_round(source: str) -> list[str]:
 
 
 def test_the_areas__load_no_state_past_its_gaps() -> None:
-    areas = sorted((ROOT / "api" / "areas").rglob("*.py"))
+    """Their views may join the quarantine, as those of contexts do."""
+    found_in = sorted((ROOT / "api" / "areas").rglob("*.py"))
+    areas = [file for file in found_in if "views" not in file.parts and file.name != "views.py"]
     found = {str(file.relative_to(ROOT)): ways_round(file.read_text()) for file in areas}
     assert {file: ways for file, ways in found.items() if ways} == {}
 
