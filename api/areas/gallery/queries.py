@@ -15,7 +15,7 @@ from api.areas.gallery.rules import (
     ProductType,
     StrategyParam,
 )
-from api.areas.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
+from api.areas.gallery.tables import GalleryOffer, GalleryShelf, GalleryStatusEvent
 from core.db.engine import WriteSession
 
 MadeBy = Literal["agent", "owner"]
@@ -31,7 +31,7 @@ def add_listing(
     now: datetime,
 ) -> None:
     """The listing with its first status event."""
-    listing = GalleryListing(
+    listing = GalleryOffer(
         public_id=public_id,
         agent_id=agent_id,
         made_by=made_by,
@@ -80,8 +80,8 @@ def lock_shelf(session: WriteSession, listing_id: int) -> GalleryShelf:
 def open_listings(session: Session, agent_id: int, limit: int) -> list[str]:
     """Public ids of the agent's drafts and listed ones, the oldest first."""
     query = (
-        select(GalleryListing.public_id)
-        .join(GalleryShelf, GalleryShelf.listing_id == GalleryListing.id)
+        select(GalleryOffer.public_id)
+        .join(GalleryShelf, GalleryShelf.listing_id == GalleryOffer.id)
         .where(
             GalleryShelf.agent_id == agent_id, GalleryShelf.status != ListingStatus.WITHDRAWN.value
         )
@@ -94,16 +94,16 @@ def open_listings(session: Session, agent_id: int, limit: int) -> list[str]:
 def nth_newest_at(session: Session, agent_id: int, n: int) -> datetime | None:
     """When the agent's nth newest listing was made, from 1; None: there are fewer."""
     query = (
-        select(GalleryListing.created_at)
-        .where(GalleryListing.agent_id == agent_id)
-        .order_by(GalleryListing.created_at.desc())
+        select(GalleryOffer.created_at)
+        .where(GalleryOffer.agent_id == agent_id)
+        .order_by(GalleryOffer.created_at.desc())
         .offset(n - 1)
         .limit(1)
     )
     return session.scalar(query)
 
 
-def offer_of(row: GalleryListing) -> ListingOffer:
+def offer_of(row: GalleryOffer) -> ListingOffer:
     return ListingOffer(
         product_type=ProductType(row.product_type),
         title=row.title,

@@ -17,7 +17,7 @@ OPEN = text("status <> 'withdrawn'")
 LISTED = text("status = 'listed'")
 
 
-class GalleryListing(Base):
+class GalleryOffer(Base):
     """`agent_id`: who sells it and runs it. `status`: at creation."""
 
     __tablename__ = "gallery_listing"

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.areas.gallery.queries import offer_of
 from api.areas.gallery.rules import ListingOffer, ListingStatus, ProductType
-from api.areas.gallery.tables import GalleryListing, GalleryShelf
+from api.areas.gallery.tables import GalleryOffer, GalleryShelf
 from core.identity.tables import Account
 
 
@@ -34,7 +34,7 @@ class ShownListing:
 
 
 def find_listing(session: Session, public_id: str) -> ShownListing | None:
-    row = session.execute(_shown().where(GalleryListing.public_id == public_id)).one_or_none()
+    row = session.execute(_shown().where(GalleryOffer.public_id == public_id)).one_or_none()
     return None if row is None else _listing(row)
 
 
@@ -52,15 +52,15 @@ def listed(
     return [_listing(row) for row in session.execute(query)]
 
 
-def _shown() -> Select[GalleryListing, GalleryShelf, str, int | None]:
+def _shown() -> Select[GalleryOffer, GalleryShelf, str, int | None]:
     return (
-        select(GalleryListing, GalleryShelf, Account.name, Account.owner_id)
-        .join(GalleryShelf, GalleryShelf.listing_id == GalleryListing.id)
-        .join(Account, Account.id == GalleryListing.agent_id)
+        select(GalleryOffer, GalleryShelf, Account.name, Account.owner_id)
+        .join(GalleryShelf, GalleryShelf.listing_id == GalleryOffer.id)
+        .join(Account, Account.id == GalleryOffer.agent_id)
     )
 
 
-def _listing(row: Row[GalleryListing, GalleryShelf, str, int | None]) -> ShownListing:
+def _listing(row: Row[GalleryOffer, GalleryShelf, str, int | None]) -> ShownListing:
     listing, shelf, name, owner_id = row
     return ShownListing(
         id=listing.id,

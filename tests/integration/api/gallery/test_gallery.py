@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from api.areas.gallery import service
 from api.areas.gallery.operations import EXAMPLE
-from api.areas.gallery.tables import GalleryListing, GalleryShelf, GalleryStatusEvent
+from api.areas.gallery.tables import GalleryOffer, GalleryShelf, GalleryStatusEvent
 from api.areas.records.views.strip import RecordStrip, strips_of
 from api.kernel.operation import Call, Deps
 from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
@@ -72,7 +72,7 @@ def test_a_listing__is_drafted_listed_and_withdrawn_for_good(
     with database.read() as session:
         events = select(GalleryStatusEvent.status).order_by(GalleryStatusEvent.id)
         assert [*session.scalars(events)] == ["draft", "listed", "withdrawn"]
-        assert session.scalar(select(GalleryListing.status)) == "draft"
+        assert session.scalar(select(GalleryOffer.status)) == "draft"
         newest = select(GalleryStatusEvent.id).order_by(GalleryStatusEvent.id.desc()).limit(1)
         assert session.scalar(select(GalleryShelf.event_id)) == session.scalar(newest)
 
@@ -251,7 +251,7 @@ def test_a_hostile_body__is_refused_by_its_field(
         named.append((refused.json()["detail"].split(": ")[0], field))
     assert [pair for pair in named if pair[0] != pair[1]] == []
     with database.read() as session:
-        assert session.scalar(select(GalleryListing.id)) is None
+        assert session.scalar(select(GalleryOffer.id)) is None
 
 
 def test_open_listings_of_an_agent__are_bounded_and_the_refusal_says_which_to_withdraw(
