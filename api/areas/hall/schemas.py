@@ -27,6 +27,7 @@ class HallQuery(Paged):
 class ProfileQuery(Command):
     agent_id: AccountIdText
     proof: Flag = False
+    curve: Flag = Field(default=False, description="the return at the ends of days, for a chart")
 
 
 class HallWindow(AnswerBody):
@@ -141,12 +142,25 @@ class ProofMandate(AnswerBody):
     trades: int
 
 
+class CurvePoint(AnswerBody):
+    """The end of a UTC day on which a ledger has rows; on days without any, nothing changed."""
+
+    day: str
+    twr_bps: int = Field(
+        description="time-weighted return since the first day, of all mandates on the chain together"
+    )
+
+
 class HallProfile(AnswerBody):
     agent: HallRow | None
     record: RecordStrip | None = Field(description="the strip that listings show too")
     policy_changelog: list[HallPolicyChange] = Field(description="the last ten, newest first")
     proof: list[ProofMandate] | None = Field(
         description="with proof=1, the newest 200 mandates on the chain"
+    )
+    curve: list[CurvePoint] | None = Field(
+        description="with curve=1, at most 366 days, the last one included; null while facts of the "
+        "chain are held back"
     )
     computed_at: str | None
     stale: bool

@@ -11,6 +11,7 @@ from api.areas.hall.rules.shown import SORTS, record_to_json
 from api.areas.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, AgentRecord, Window
 from api.areas.hall.rules.sums import WINDOWS
 from api.areas.hall.schemas import (
+    CurvePoint,
     Hall,
     HallDelegators,
     HallPolicyChange,
@@ -26,7 +27,7 @@ from api.areas.hall.schemas import (
     RankRequirements,
 )
 from api.areas.hall.views import sources
-from api.areas.hall.views.records import groups_of
+from api.areas.hall.views.records import curve_of, groups_of
 from api.areas.hall.views.sources import ShownAgent
 from api.areas.records.views.strip import strips_of
 from api.kernel.caller import Nobody
@@ -38,7 +39,7 @@ from core.money import usdc_text
 from core.times import instant_text
 
 STALE_AFTER: Final = timedelta(minutes=10)
-CHANGES_SHOWN, PROOF_MOST = 10, 200
+CHANGES_SHOWN, PROOF_MOST, CURVE_MOST = 10, 200, 366
 ROWS_KEPT: Final = 1_000  # some 10 MB
 NO_STAKE: Final = "Nobody stakes on an agent here: no contract takes an operator's stake."
 SAID_NOTE: Final = "The agent's own words, of paper too; nothing on the chain bears them out."
@@ -82,7 +83,12 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
     agent_id, computed_at = int(command.agent_id), queries.computed_at(call.db)
     if computed_at is None:
         empty = HallProfile(
-            agent=None, record=None, policy_changelog=[], proof=None, **_build(call, None)
+            agent=None,
+            record=None,
+            policy_changelog=[],
+            proof=None,
+            curve=None,
+            **_build(call, None),
         )
         return Answer(empty)
     agent = sources.shown_agent(call.db, agent_id)
@@ -102,6 +108,7 @@ def profile(call: ReadCall, caller: Nobody, command: ProfileQuery) -> Answer[Hal
                 for one in policies.newest_changes(call.db, agent_id, CHANGES_SHOWN)
             ],
             proof=_proof(call, agent_id) if command.proof else None,
+            curve=_curve(call, agent_id) if command.curve else None,
             **_build(call, computed_at),
         )
     )
@@ -136,6 +143,13 @@ def _proof(call: ReadCall, agent_id: int) -> list[ProofMandate]:
         )
         for one in sources.counted_mandates(call.db, accounts, PROOF_MOST)
     ]
+
+
+def _curve(call: ReadCall, agent_id: int) -> list[CurvePoint] | None:
+    found = curve_of(call.db, agent_id, CURVE_MOST)
+    if found is None:
+        return None
+    return [CurvePoint(day=day.isoformat(), twr_bps=twr_bps) for day, twr_bps in found]
 
 
 @lru_cache(ROWS_KEPT)

@@ -1,7 +1,9 @@
 // Whom can I trust? What the chain proves of each agent, and beside it, never in one column, what it says of itself.
 
 import { get, pages, post, put } from "../app/api.js";
+import { Plot, Spark } from "../app/chart.js";
 import { clock, integer, percent, shortHash, units, words } from "../app/format.js";
+import { figure } from "../app/market.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
@@ -41,6 +43,7 @@ import { useWork } from "../app/work.js";
 
 const WINDOWS = /** @type {readonly Window[]} */ (["7d", "30d", "90d", "since"]);
 const MOST_AGENTS = 1_000;
+const DAY_MS = 86_400_000;
 
 /** @param {{path: string[]}} props */
 export default function Agents({ path }) {
@@ -61,7 +64,7 @@ function Hall() {
     [accepting],
     { everyS: 120 },
   );
-  return html`<${PageHead} title="Agents" lead="Figures are computed from the ledger. What an agent only says of itself is on its own page, apart.">
+  return html`<${PageHead} title="Agents" lead="Ranked by days live; a click on a heading sorts by it. Figures are computed from the ledger; what an agent only says of itself is on its own page.">
       ${session.value ? html`<a class="button" href=${link("agents", "mine")}>Your agents</a>` : null}<//>
     <${Read} of=${found} what="the agents">${(/** @type {Listed} */ data) => html`
       ${data.first.pending ? html`<${Notice} title="The first build is under way"><p>Records are computed every two minutes.</p><//>` : null}
@@ -91,6 +94,7 @@ function columns(window) {
     {
       key: "rank",
       label: "Rank",
+      hint: "Ranked from 30 days live and 20 trades on, the longest record first; a return is no rank",
       isNumber: true,
       text: (row) => (row.rank === null ? null : String(row.rank)),
       sortBy: (row) => row.rank,
@@ -126,6 +130,21 @@ function columns(window) {
       text: (row) => percent(of(row)?.twr_bps),
       sortBy: (row) => of(row)?.twr_bps ?? null,
       show: (row) => bps(of(row)?.twr_bps, whyNone),
+    },
+    {
+      key: "course",
+      label: "Course",
+      hint: "Its return 90, 30 and 7 days ago, and now",
+      text: (row) =>
+        course(row)
+          .map((one) => percent(one.bps) ?? "unknown")
+          .join(" "),
+      show: (row) => {
+        const points = course(row).map(({ at, bps }) => ({ at, value: bps }));
+        return html`<${Spark} points=${points} label=${`Its return: ${course(row)
+          .map((one) => `${percent(one.bps) ?? "unknown"} on ${one.at}`)
+          .join(", ")}`} />`;
+      },
     },
     {
       key: "drawdown",
@@ -169,6 +188,30 @@ function columns(window) {
   ];
 }
 
+/**
+ * What it had returned since its first day 90, 30 and 7 days ago and has now, from the returns of its windows.
+ * @param {HallRow} row
+ */
+function course({ windows, days_live: live, as_of: asOf }) {
+  const all = windows.since?.twr_bps ?? null;
+  const end = Date.parse(asOf ?? "") || Date.now();
+  const past = /** @type {const} */ ([
+    [90, windows["90d"]?.twr_bps],
+    [30, windows["30d"]?.twr_bps],
+    [7, windows["7d"]?.twr_bps],
+    [0, 0],
+  ]);
+  return past
+    .filter(([days]) => days < live)
+    .map(([days, bps]) => ({
+      at: new Date(end - days * DAY_MS).toISOString().slice(0, 10),
+      bps:
+        all === null || bps === null || bps === undefined || bps <= -10_000
+          ? null
+          : Math.round((10_000 * (10_000 + all)) / (10_000 + bps)) - 10_000,
+    }));
+}
+
 const CODES = /** @type {Readonly<Record<string, string>>} */ ({
   over_per_tx_cap: "over the cap per action",
   over_daily_cap: "over the cap per 24 hours",
@@ -189,7 +232,7 @@ function unranked(reason) {
 /** @param {{id: string}} props */
 function Profile({ id }) {
   const found = useResource(
-    (stop) => get(`/mandate-wallet/hall/${encodeURIComponent(id)}`, { proof: 1 }, stop),
+    (stop) => get(`/mandate-wallet/hall/${encodeURIComponent(id)}`, { proof: 1, curve: 1 }, stop),
     [id],
     { everyS: 120 },
   );
@@ -204,12 +247,13 @@ function Shown({ data }) {
   return html`<${PageHead} title=${agent.name} lead=${`Agent ${agent.agent_id}${agent.simulated ? ", simulated: from no chain" : ""}`}>
       ${agent.accepts_mandates ? html`<a class="button primary" href=${`${link("new")}?agent=${agent.agent_id}`}>Hire</a>` : html`<span class="quiet">takes no mandates now</span>`}<//>
     <section class="card figures" aria-label="Rank and conduct">
-      <${Figure} label="Rank" note=${agent.ranked ? `${agent.days_live} days, ${integer(agent.trades_total)} trades` : unranked(agent.unranked_reason)}>${agent.rank ?? "unranked"}<//>
+      <${Figure} label="Rank" note=${agent.ranked ? `by days live: ${agent.days_live} days, ${integer(agent.trades_total)} trades` : unranked(agent.unranked_reason)}>${agent.rank ?? "unranked"}<//>
       <${Figure} label="Mandates kept" note="ended without a violation or a proven refusal">${record?.limits ? `${record.limits.mandates_kept} of ${record.limits.mandates_ended}` : html`<${Unknown} />`}<//>
       <${Figure} label="Refused by the rules" note="attempts that the chain or our check proves">${record?.limits?.refusals ?? html`<${Unknown} />`}<//>
       <${Figure} label="Violations" note="reports against the terms">${agent.violations > 0 ? html`<span class="loss">■ ${agent.violations}</span>` : "0"}<//>
       <${Figure} label="Other owners" note=${`${agent.delegators.working} working now`}>${agent.delegators.total}<//>
     </section>
+    <${Curves} data=${data} />
     <section class="card" aria-labelledby="proven"><h2 id="proven">${agent.simulated ? "Computed from simulated rows, not from the chain" : "Proven on the chain"}</h2><div class="table" tabindex="0"><table>
       <thead><tr><th scope="col">Window</th><th scope="col" class="number">Net, USDC</th><th scope="col" class="number">Return</th><th scope="col" class="number">Deepest fall</th><th scope="col" class="number">Trades</th></tr></thead>
       <tbody>${WINDOWS.map((window) => {
@@ -226,6 +270,39 @@ function Shown({ data }) {
         <${Policy} changes=${data.policy_changelog} />
         <section class="card" aria-labelledby="stake"><h2 id="stake">Operator's stake</h2><p><${Amount} value=${agent.operator_stake_usdc} why=${agent.operator_stake_reason} /></p></section>
       </div></div>`;
+}
+
+/** @param {{data: HallProfile}} props the return since the first day, and how far it is below its highest */
+function Curves({ data: { curve, agent } }) {
+  const why =
+    curve === null || curve === undefined
+      ? "Facts of the chain are held back from one of its ledgers, so its returns are unknown now."
+      : curve.length < 2
+        ? "There is no curve before its second day."
+        : null;
+  if (why !== null)
+    return html`<section class="card" aria-labelledby="curve"><h2 id="curve">Return over time</h2><p class="quiet">${why}</p></section>`;
+  const of = (/** @type {readonly {day: string, bps: number}[]} */ rows) =>
+    rows.map(({ day: at, bps }) => ({ at, value: bps / 100, text: percent(bps) ?? "" }));
+  const text = (/** @type {number} */ value) => `${figure(value, 4)} %`;
+  const returns = (curve ?? []).map((one) => ({ day: one.day, bps: one.twr_bps }));
+  const since = percent(returns.at(-1)?.bps);
+  return html`<div class="two even">
+    <section class="card stack tight" aria-labelledby="curve"><h2 id="curve">Return over time</h2>
+      <${Plot} points=${of(returns)} base=${0} isStep name="Return" text=${text} label=${`Time-weighted return of ${agent?.name ?? "the agent"}, ${since} since ${returns[0]?.day}.`} />
+      <p class="quiet">Time-weighted, of all its mandates together, after its fees, at the ends of days.</p></section>
+    <section class="card stack tight" aria-labelledby="falls"><h2 id="falls">Below its highest</h2>
+      <${Plot} points=${of(falls(returns))} base=${0} isStep tone="loss" name="Below the highest" text=${text} label="How far the return is below its highest." />
+      <p class="quiet">At the ends of days, all mandates together. The figures below name the single mandate that fell deepest.</p></section></div>`;
+}
+
+/** How far each day's end is below the highest before it. @param {readonly {day: string, bps: number}[]} returns */
+function falls(returns) {
+  let most = 10_000;
+  return returns.map(({ day, bps }) => {
+    most = Math.max(most, 10_000 + bps);
+    return { day, bps: Math.round((10_000 * (10_000 + bps)) / most) - 10_000 };
+  });
 }
 
 /** @param {{rows: readonly ProofMandate[]}} props the mandates behind the figures; their nets sum to the window "since" */

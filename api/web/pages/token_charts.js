@@ -1,13 +1,13 @@
 // Price and depth over time; the same figures as a table below.
 
 import { get } from "../app/api.js";
+import { Drawing, drawSeries } from "../app/chart.js";
 import { clock } from "../app/format.js";
 import { bps, dollars, figure, Known } from "../app/market.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { place, setQuery } from "../app/router.js";
-import { theme } from "../app/theme.js";
-import { html, useEffect, useRef } from "../app/ui.js";
+import { html } from "../app/ui.js";
 
 /**
  * @typedef {import("../app/answers.js").SeriesPoint} SeriesPoint
@@ -44,24 +44,9 @@ function Drawn({ data, symbol }) {
 
 /** @param {{points: readonly SeriesPoint[], field: "close" | "depth_2_usd", colour: string, label: string}} props */
 function Chart({ points, field, colour, label }) {
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
-    let remove = () => {};
-    let isGone = false;
-    import("../app/chart.js").then(
-      (module) => {
-        const drawn = points.flatMap((one) => {
-          const value = one[field];
-          return value === null ? [] : [{ at: one.at, value }];
-        });
-        if (!isGone && box.current) remove = module.drawSeries(box.current, drawn, colour);
-      },
-      () => null, // a new version of the service: the table below has the same
-    );
-    return () => {
-      isGone = true;
-      remove();
-    };
-  }, [points.length, points.at(-1)?.at, theme.value]);
-  return html`<div class="chart" ref=${box} role="img" aria-label=${label}></div>`;
+  const drawn = points.flatMap((one) => {
+    const value = one[field];
+    return value === null ? [] : [{ at: one.at, value }];
+  });
+  return html`<${Drawing} draw=${(/** @type {HTMLElement} */ box) => drawSeries(box, drawn, colour)} again=${[points.length, points.at(-1)?.at]} label=${label} />`;
 }

@@ -1,10 +1,10 @@
 // Worth over time, with stop line, target and funding as price lines; the same figures as a table below.
 
 import { pagesAgain } from "../app/api.js";
+import { Drawing, drawWorth } from "../app/chart.js";
 import { amountText, clock, units, usdc } from "../app/format.js";
 import { useResource } from "../app/resource.js";
-import { theme } from "../app/theme.js";
-import { html, useEffect, useRef } from "../app/ui.js";
+import { html, useRef } from "../app/ui.js";
 
 /**
  * @typedef {import("../app/answers.js").LedgerEvent} LedgerEvent
@@ -76,23 +76,8 @@ function seriesOf(events, data) {
 
 /** @param {{points: Point[], markers: Marker[], mandate: MandateView}} props */
 function Drawn({ points, markers, mandate }) {
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
   const last = points.at(-1);
-  useEffect(() => {
-    let remove = () => {};
-    let isGone = false;
-    import("../app/chart.js").then(
-      (module) => {
-        if (!isGone && box.current)
-          remove = module.drawWorth(box.current, { points, markers, mandate });
-      },
-      () => null, // a new version of the service: the table below has the same
-    );
-    return () => {
-      isGone = true;
-      remove();
-    };
-  }, [points.length, last?.worth, theme.value]);
-  return html`<div class="chart" ref=${box} role="img" aria-label=${`Worth over time; now ${last ? usdc(last.worth) : "unknown"} USDC, stop line ${usdc(mandate.stop_floor_usdc)} USDC. The table below has all points.`}></div>
+  return html`<${Drawing} draw=${(/** @type {HTMLElement} */ box) => drawWorth(box, { points, markers, mandate })} again=${[points.length, last?.worth]}
+      label=${`Worth over time; now ${last ? usdc(last.worth) : "unknown"} USDC, stop line ${usdc(mandate.stop_floor_usdc)} USDC. The table below has all points.`} />
     <p class="quiet">Chart: <a href="https://www.tradingview.com/" rel="noreferrer">TradingView</a> Lightweight Charts</p>`;
 }

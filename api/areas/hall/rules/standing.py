@@ -157,6 +157,25 @@ def record_of(
     )
 
 
+def daily_returns(mandates: Sequence[MandateRecord], most: int) -> list[tuple[date, int]]:
+    """(day, return in basis points since the first day began) at the ends of UTC days, rising; of all
+    mandates together. A day without rows changes nothing and is left out.
+
+    At most `most` days, evenly thinned; the last one is always there. What is out now counts as lost
+    on it. `mandates`: all on the chain, with all their days.
+    """
+    funded = [one for one in mandates if one.funded_on is not None]
+    days, paths = together({one.mandate_id: one.days for one in funded}, {})
+    path, ends = STILL, list[Path]()
+    for of_day in paths:
+        path = path.then(of_day)
+        ends.append(path)
+    if ends:
+        ends[-1] = ends[-1].then(_without(*_out_of(funded)))
+    every = max(1, -(-len(days) // most))
+    return [(day, end.gain_bps) for day, end in zip(days, ends, strict=True)][::-every][::-1]
+
+
 def past_to_keep(
     mandates: Sequence[MandateRecord], paper: Sequence[MandateRecord], today: date
 ) -> Past:

@@ -20,7 +20,13 @@ from sqlalchemy.orm import Session
 from api.areas.hall import queries
 from api.areas.hall.queries import AgentFigures, KeptPast
 from api.areas.hall.rules.shown import record_to_json, sorts_of
-from api.areas.hall.rules.standing import AgentRecord, MandateRecord, past_to_keep, record_of
+from api.areas.hall.rules.standing import (
+    AgentRecord,
+    MandateRecord,
+    daily_returns,
+    past_to_keep,
+    record_of,
+)
 from api.areas.hall.rules.sums import CountedDay, Past
 from api.areas.hall.views import sources
 from api.areas.hall.views.sources import AgentAccount, MandateLife
@@ -138,6 +144,16 @@ def figures_of(read: GroupDays, today: date) -> Summed:
         record = record_of(on_chain, on_paper, today, past)
         summed.figures.extend(_figures(group, record))
     return summed
+
+
+def curve_of(session: Session, agent_id: int, most: int) -> list[tuple[date, int]] | None:
+    """What an agent's record has returned at the ends of days, as `daily_returns` says it. None:
+    facts of a ledger are held back.
+    """
+    [group] = groups_of(session, [agent_id])
+    read = queries.days_of(session, {one.mandate_id: date.min for one in group.lives})
+    on_chain, _ = _mandates(group, queries.counted_days(read))
+    return daily_returns(on_chain, most) if all(one.is_readable for one in on_chain) else None
 
 
 def _at_hand(group: WalletGroup, kept: Mapping[int, KeptPast]) -> Past | None:

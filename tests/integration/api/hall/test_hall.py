@@ -189,6 +189,16 @@ def test_a_proof__names_the_rows_up_to_which_it_counts(built: TestClient) -> Non
     assert read(built, f"{PATH}/{agent_id}")["proof"] is None
 
 
+def test_a_curve__ends_with_the_return_of_all_days(built: TestClient) -> None:
+    agent_id = ids(built)[0]
+    profile = read(built, f"{PATH}/{agent_id}?curve=1")
+    days = [one["day"] for one in profile["curve"]]
+
+    assert days == sorted(set(days))
+    assert profile["curve"][-1]["twr_bps"] == profile["agent"]["windows"]["since"]["twr_bps"]
+    assert read(built, f"{PATH}/{agent_id}")["curve"] is None
+
+
 def test_a_profile__has_the_strip_and_the_strip_the_standing(built: TestClient) -> None:
     profile = read(built, f"{PATH}/{ids(built)[0]}")
 

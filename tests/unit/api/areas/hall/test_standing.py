@@ -4,9 +4,9 @@ from datetime import date
 
 from api.areas.hall.rules.path import MOST, ONE, Path, step
 from api.areas.hall.rules.shown import SORTS, record_to_json, sorts_of
-from api.areas.hall.rules.standing import AgentRecord, record_of
+from api.areas.hall.rules.standing import AgentRecord, daily_returns, record_of
 from tests.each import each
-from tests.unit.api.areas.hall.told import AGENT, OWNER, USDC, Told, on
+from tests.unit.api.areas.hall.told import AGENT, OTHER, OWNER, USDC, Told, on
 
 
 def test_the_worked_figures_of_the_page() -> None:
@@ -204,3 +204,27 @@ def test_a_late_row__counts_on_the_last_day_that_the_ledger_knew() -> None:
 
     assert {day.day: day.result_usdc_e6 for day in days}[on(9)] == -100 * USDC
     assert date(2026, 1, 6) not in {day.day for day in days}
+
+
+def test_daily_returns__follow_the_worked_month_and_end_with_the_window() -> None:
+    one = Told(1_000, fee_bps=1_000).on(0).deposit(1_000)
+    one.on(1).buy(500).on(2).mark(1_100).on(3).sell(600)
+    one.on(4).buy(300).on(5).mark(990).on(6).sell(190)
+    found = daily_returns([one.record()], 366)
+
+    assert found == [(on(day), bps) for day, bps in enumerate((0, 0, 900, 900, 900, -100, -100))]
+    assert found[-1][1] == one.of_agent(today=6).windows["since"].twr_bps
+
+
+def test_daily_returns__thinned__keep_the_last_day() -> None:
+    one = Told().on(0).deposit(1_000)
+    for day in range(1, 8):
+        one.on(day).mark(1_000 + day)
+
+    assert [day for day, _ in daily_returns([one.record()], 3)] == [on(1), on(4), on(7)]
+
+
+def test_daily_returns__with_money_out_where_nothing_values_it__count_it_as_lost_last() -> None:
+    one = Told().on(0).deposit(1_000).on(1).buy(100, OTHER)
+
+    assert daily_returns([one.record()], 366) == [(on(0), -1_000)]
