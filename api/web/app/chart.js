@@ -72,6 +72,22 @@ function Points({ points, name }) {
 }
 
 /**
+ * How an amount came from what it was to what it is: a bar from each sum to the next, beside its figure.
+ * @param {{label: string, rows: readonly {name: string, from: number, to: number, text: any, tone?: string}[]}} props
+ */
+export function Bridge({ label, rows }) {
+  const all = rows.flatMap((one) => [one.from, one.to]);
+  const [low, high] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const across = (/** @type {number} */ value) => (1000 * (value - low)) / (high - low || 1);
+  return html`<table class="bridge" aria-label=${label}><tbody>${rows.map(
+    (
+      one,
+    ) => html`<tr><th scope="row">${one.name}</th><td class="course"><svg class=${one.tone ?? ""} viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect x=${Math.min(across(one.from), across(one.to))} width=${Math.max(3, Math.abs(across(one.to) - across(one.from)))} y="0" height="10" /></svg></td><td class="number">${one.text}</td></tr>`,
+  )}</tbody></table>`;
+}
+
+/**
  * Where points lie in a square of 1000, and at most four round values between the least and the most.
  * @param {readonly {at: string, value: number | null}[]} points @param {readonly number[]} others to be in sight too
  */

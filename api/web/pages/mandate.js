@@ -1,7 +1,7 @@
 // What is it doing, and what may it still do?
 
 import { get } from "../app/api.js";
-import { clock, cut, thousandths, units, words } from "../app/format.js";
+import { amountText, clock, cut, thousandths, units, words } from "../app/format.js";
 import { useMandateEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -77,7 +77,7 @@ function Overview({ data, reload }) {
     <section class="card figures" aria-label="What it is worth and may do">
       <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that are still open" : progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
       <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
-      <${Limit} label="Left in this window" figure=${data.limits.used.left_today} frees=${data.limits.used.window_frees_at} />
+      <${Window} limits=${data.limits} />
       <${Limit} label="Largest next action" figure=${data.limits.used.per_action_max} />
     </section>
     <div class="two">
@@ -107,12 +107,24 @@ function basisOf({ basis }) {
   return BASIS[basis] ?? words(basis);
 }
 
-/** @param {{label: string, figure: LimitFigure, frees?: LimitFigure}} props */
-function Limit({ label, figure, frees }) {
+/** @param {{label: string, figure: LimitFigure}} props */
+function Limit({ label, figure }) {
   // known, and not a number: who may not act has nothing left
   const isOver = ["mandate_not_working", "mandate_ended"].includes(figure.basis);
-  const freed = frees?.value ? html`frees <${Time} at=${frees.value} />` : basisOf(figure);
-  return html`<${Figure} label=${label} note=${freed}>${isOver ? "–" : html`<${Amount} value=${figure.value} why=${basisOf(figure)} />`}<//>`;
+  return html`<${Figure} label=${label} note=${basisOf(figure)}>${isOver ? "–" : html`<${Amount} value=${figure.value} why=${basisOf(figure)} />`}<//>`;
+}
+
+/** The rolling 24 hours: how much of their cap is used, and when some of it frees. @param {{limits: WholeMandate["limits"]}} props */
+function Window({ limits: { allowed, used } }) {
+  const cap = units(allowed.daily_cap_usdc);
+  const left = units(used.left_today.value);
+  const frees = used.window_frees_at.value;
+  if (cap === null || left === null || used.left_today.basis !== "daily_cap_rolling_24h")
+    return html`<${Limit} label="Left in these 24 hours" figure=${used.left_today} />`;
+  const taken = amountText(cap - left);
+  const note = html`<div class="meter" role="img" aria-label=${`${taken} of ${allowed.daily_cap_usdc} USDC used in the last 24 hours`}><i style=${`width:${thousandths(taken, allowed.daily_cap_usdc) / 10}%`}></i></div>
+    <${Amount} value=${taken} unit=${false} /> of <${Amount} value=${allowed.daily_cap_usdc} unit=${false} /> used${frees ? html`; frees from ${clock(frees).slice(11, 16)} UTC on, <${Time} at=${frees} />` : ""}`;
+  return html`<${Figure} label="Left in these 24 hours" note=${note}><${Amount} value=${used.left_today.value} /><//>`;
 }
 
 /** @param {{mandate: MandateView, progress: MandateProgress}} props */

@@ -1,12 +1,13 @@
 // The week in figures that balance to the last micro-USDC, to read and to file.
 
 import { blob, get } from "../app/api.js";
-import { clock, sentenced, units, words } from "../app/format.js";
+import { Bridge } from "../app/chart.js";
+import { amountText, clock, signOf, units } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
-import { Amount, Badge, download, Empty, html, PageHead, useState } from "../app/ui.js";
+import { Amount, Badge, download, Empty, html, PageHead, Unknown, useState } from "../app/ui.js";
 
 /**
  * @typedef {import("../app/answers.js").AllStatements} AllStatements
@@ -47,16 +48,6 @@ export default function Statements() {
       ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Read with it</h2><ul>${data.disclosures.map((one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
 }
 
-const FLOWS = /** @type {const} */ ([
-  "deposits",
-  "spent",
-  "received",
-  "withdrawals",
-  "agent_fee",
-  "net",
-  "unexplained",
-]);
-
 /** @param {{data: Statement}} props */
 function One({ data }) {
   const { largest_move: move, busiest_day: busiest } = data.allowed_vs_used;
@@ -65,11 +56,73 @@ function One({ data }) {
       <dt>Refused on chain</dt><dd>${data.breaches.reverts.count ?? "unknown"}</dd><dt>Refused reports</dt><dd>${data.breaches.refusals.count ?? "unknown"}</dd><dt>Violations</dt><dd>${data.breaches.violations.count ?? "unknown"}</dd></dl></section></div>`;
 }
 
-/** @param {{data: Statement | WeekTotals}} props cash at the start, what moved, cash at the end */
+/** What moves the cash of a week, in the order of the chart, and which way. */
+const MOVES = /** @type {const} */ ([
+  ["deposits", "Paid in", 1],
+  ["spent", "Spent", -1],
+  ["received", "Received", 1],
+  ["withdrawals", "Withdrawn", -1],
+  ["agent_fee", "Agent's fee", -1],
+  ["unexplained", "Unexplained", 1],
+]);
+
+/** What the week made, whether it was realized or is an estimate; null: one of them is unknown. @param {Statement | WeekTotals} data */
+function resultOf({ result: { realized, estimated } }) {
+  const [sure, perhaps] = [units(realized), units(estimated)];
+  return sure === null || perhaps === null ? null : amountText(sure + perhaps);
+}
+
+/** @param {{data: Statement | WeekTotals}} props the week in a sentence, and cash from its start to its end */
 function Flows({ data }) {
-  return html`<dl class="pairs"><dt>Cash at the start</dt><dd><${Amount} value=${data.cash.start} why="The record does not reach back that far." /></dd>
-    ${FLOWS.map((name) => html`<dt>${sentenced(words(name))}</dt><dd><${Amount} value=${data.flows[name]} />${name === "unexplained" && (units(data.flows[name]) ?? 0n) !== 0n ? html` <${Badge} tone="loss">look here<//>` : null}</dd>`)}
-    <dt>Cash at the end</dt><dd><${Amount} value=${data.cash.end} /></dd><dt>Result, realized</dt><dd><${Amount} value=${data.result.realized} signed /></dd><dt>Result, estimated</dt><dd><${Amount} value=${data.result.estimated} signed /></dd></dl>`;
+  const total = resultOf(data);
+  return html`<div class="stack"><p class="headline">${
+    total === null
+      ? html`What the week made is <${Unknown} why=${data.data_issue_reason ?? "The worth of the vaults was not known at both of its ends."} />.`
+      : signOf(total) === 0
+        ? "The week made neither gain nor loss."
+        : html`The week ${signOf(total) > 0 ? "made" : "lost"} <strong><${Amount} value=${total} signed /></strong>.`
+  } <span class="quiet">Realized <${Amount} value=${data.result.realized} signed />; the rest, <${Amount} value=${data.result.estimated} signed />, is an estimate of what is still out.</span></p>
+    <p>Worth went from <${Amount} value=${data.worth.start} why="The record does not reach back that far." /> to <${Amount} value=${data.worth.end} />.</p>
+    <${Cash} data=${data} /></div>`;
+}
+
+/** @param {{data: Statement | WeekTotals}} props */
+function Cash({ data: { cash, flows } }) {
+  const start = units(cash.start);
+  let sum = start ?? 0n;
+  const moved = MOVES.flatMap(([key, name, sign]) => {
+    const value = units(flows[key]);
+    if (value === 0n) return [];
+    const from = sum;
+    sum += value === null ? 0n : value * BigInt(sign);
+    const tone = value !== null && sum < from ? "loss" : "settled";
+    const signed = value === null ? null : amountText(sum - from);
+    const doubt = key === "unexplained" ? html` <${Badge} tone="loss">look here<//>` : null;
+    return [
+      {
+        name,
+        tone,
+        from: drawn(from),
+        to: drawn(sum),
+        text: html`<${Amount} value=${signed} signed unit=${false} />${doubt}`,
+      },
+    ];
+  });
+  const end = (/** @type {string | null} */ value, /** @type {string} */ why) => ({
+    from: 0,
+    to: drawn(units(value) ?? 0n),
+    text: html`<${Amount} value=${value} why=${why} unit=${false} />`,
+  });
+  return html`<${Bridge} label="Cash of the vaults over the week, in USDC" rows=${[
+    { name: "Cash at the start", ...end(cash.start, "The record does not reach back that far.") },
+    ...moved,
+    { name: "Cash at the end", ...end(cash.end, "Facts of the chain are missing.") },
+  ]} /><p class="quiet">In USDC. Spent is what went into positions, tools and fees; received is what came back. ${units(flows.unexplained) === 0n ? "Nothing is unexplained: start, moves and end balance to the last micro-USDC." : ""}</p>`;
+}
+
+/** @param {bigint} value for drawing alone */
+function drawn(value) {
+  return Number(value) / 1e6;
 }
 
 /** @param {{data: AllStatements}} props */
@@ -107,7 +160,7 @@ function All({ data }) {
     amount("withdrawals", "Withdrawals", (row) => row.flows.withdrawals),
     amount("cash_end", "Cash at end", (row) => row.cash.end),
     amount("unexplained", "Unexplained", (row) => row.flows.unexplained),
-    amount("result", "Result", (row) => row.result.estimated, true),
+    amount("result", "Result", resultOf, true),
   ];
   return html`${Object.entries(data.totals).map(([mode, total]) => html`<section class="card" aria-label=${`Totals, ${mode}`}><h2>${mode === "paper" ? "Paper" : "Vaults"}, together</h2><${Flows} data=${total} /></section>`)}
     <${Table} name="statement" label="mandates of the week" columns=${columns} rows=${data.mandates} keyOf=${(/** @type {Statement} */ row) => row.mandate_id} />`;
