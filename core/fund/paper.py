@@ -9,11 +9,11 @@ Law: what is shown was marked before the oldest live signal of the vault, so tha
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from sqlalchemy import delete, exists, func, literal_column, or_, select, update
+from sqlalchemy import Integer, Row, cast, delete, exists, func, literal_column, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -39,6 +39,7 @@ from core.fund.tables import (
 from core.market.liquidity_views import liquidity_of
 
 MOST_PRICE_E12: Final = 10**24
+HOUR: Final = timedelta(hours=1)
 # of a PaperBook, those that FundPaper has too
 COLUMNS: Final = tuple(one.name for one in fields(PaperBook) if one.name != "positions")
 
@@ -140,6 +141,23 @@ def shown_mark(session: Session, vault_id: int, now: datetime) -> FundPaperMark 
         .order_by(FundPaperMark.hour.desc())
         .limit(1)
     )
+
+
+def shown_course(
+    session: Session, newest: FundPaperMark, opened_at: datetime, most: int
+) -> Sequence[Row[tuple[datetime, int]]]:
+    """(at, worth in USDC base units) of the marks up to this one, rising; at most `most`, evenly
+    thinned by hours, this one included.
+    """
+    hours = (newest.hour - opened_at) // HOUR + 1
+    every = max(1, -(-hours // most))
+    before = func.extract("epoch", newest.hour - FundPaperMark.hour) / HOUR.total_seconds()
+    query = select(FundPaperMark.at, FundPaperMark.nav_usdc_e6).where(
+        FundPaperMark.vault_id == newest.vault_id,
+        FundPaperMark.hour <= newest.hour,
+        cast(before, Integer) % every == 0,
+    )
+    return session.execute(query.order_by(FundPaperMark.hour)).all()
 
 
 def opened_at(session: Session, vault_id: int) -> datetime | None:

@@ -207,7 +207,7 @@ def test_the_paper_follower__is_beside_the_signals__once_it_may_be_shown(
     marked(place, perp)
     visitor.go(f"fund/{perp}")
     paper = visitor.page.get_by_role("region", name="The paper follower")
-    for figure in ("9,487.547771", "\u2212512.46 bps", "612.46 bps at most", "12.440287"):
+    for figure in ("9,487.54", "\u2212512.46 bps", "612.46 bps at most", "12.44"):
         expect(paper).to_contain_text(figure)
     visitor.go(f"fund/{vault}")
     expect(paper).to_contain_text("Not shown yet")

@@ -29,6 +29,16 @@ export function usdc(text) {
 }
 
 /**
+ * An amount with two decimals, the rest cut off, so that nothing is shown that is not there; one below a cent whole.
+ * @param {string} text
+ */
+export function cents(text) {
+  const value = units(text);
+  if (value === null || (value > -10_000n && value < 10_000n)) return usdc(text);
+  return usdc(amountText(value - (value % 10_000n)));
+}
+
+/**
  * The text of an amount in base units, with six decimals.
  * @param {bigint} value
  */

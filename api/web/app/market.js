@@ -2,7 +2,7 @@
 //
 // Figures of markets are numbers, never money; unknown stays a word with its reason.
 
-import { clock, cut, words } from "./format.js";
+import { clock, cut, percent, words } from "./format.js";
 import { link } from "./router.js";
 import { Badge, html, Time, Unknown } from "./ui.js";
 
@@ -23,9 +23,33 @@ export function dollars(value) {
   return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 3 });
 }
 
+/** Dollars of a column, all in one unit: 1,234,567. @param {number | null | undefined} value */
+export function wholeDollars(value) {
+  if (value === null || value === undefined) return null;
+  return value > 0 && value < 1
+    ? "< 1"
+    : value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+}
+
+/** A figure of a column, with two decimals. @param {number | null | undefined} value */
+export function hundredths(value) {
+  if (value === null || value === undefined) return null;
+  return value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
 /** @param {number | null | undefined} bps */
 export function bps(bps) {
   return bps === null || bps === undefined ? null : `${figure(bps, 3)} bps`;
+}
+
+/**
+ * How far a price moved, in percent.
+ * @param {{bps: number | null | undefined, why?: string}} props
+ */
+export function Moved({ bps, why }) {
+  if (bps === null || bps === undefined) return html`<${Unknown} why=${why} />`;
+  const value = percent(Math.round(bps));
+  return html`<span class=${bps < 0 ? "loss" : bps > 0 ? "settled" : ""}>${bps > 0 ? "+" : ""}${value}</span>`;
 }
 
 /** A part of a whole as a percentage. @param {number | null | undefined} share */
@@ -103,9 +127,12 @@ export function depthOf(row) {
     : Math.min(row.bid_2_usd, row.ask_2_usd);
 }
 
-/** @param {{row: BoardRow}} props a depth that the book's end cut short is at least that */
-export function Depth({ row }) {
-  const text = dollars(depthOf(row));
+/**
+ * A depth that the book's end cut short is at least that.
+ * @param {{row: BoardRow, isWhole?: boolean}} props `isWhole`: in dollars, as in a column
+ */
+export function Depth({ row, isWhole = false }) {
+  const text = (isWhole ? wholeDollars : dollars)(depthOf(row));
   if (text === null) return html`<${Unknown} />`;
   return row.is_truncated
     ? html`<span title="The exchange shows no deeper order book: real depth is at least this.">≥ ${text}</span>`

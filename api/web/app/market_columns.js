@@ -2,16 +2,16 @@
 
 import {
   Age,
-  bps,
   Depth,
   depthOf,
-  dollars,
   figure,
+  hundredths,
   Known,
   Letter,
   NOT_MEASURED,
   Pair,
   Transfers,
+  wholeDollars,
 } from "./market.js";
 import { html } from "./ui.js";
 
@@ -70,12 +70,12 @@ export const MEASURED_COLUMNS = [
   },
   {
     key: "spread",
-    label: "Spread",
+    label: "Spread, bps",
     unit: "bps",
     isNumber: true,
-    text: (row) => bps(row.spread_bps),
+    text: (row) => hundredths(row.spread_bps),
     sortBy: (row) => row.spread_bps,
-    show: (row) => html`<${Known} text=${bps(row.spread_bps)} />`,
+    show: (row) => html`<${Known} text=${hundredths(row.spread_bps)} />`,
   },
   {
     key: "depth",
@@ -83,9 +83,9 @@ export const MEASURED_COLUMNS = [
     unit: "usd",
     isNumber: true,
     hint: "Within 2 % of the mid, on the smaller side",
-    text: (row) => dollars(depthOf(row)),
+    text: (row) => wholeDollars(depthOf(row)),
     sortBy: (row) => depthOf(row),
-    show: (row) => html`<${Depth} row=${row} />`,
+    show: (row) => html`<${Depth} row=${row} isWhole />`,
   },
   {
     key: "volume",
@@ -93,9 +93,9 @@ export const MEASURED_COLUMNS = [
     unit: "usd",
     hint: "Volume of the last 24 hours",
     isNumber: true,
-    text: (row) => dollars(row.volume_24h_usd),
+    text: (row) => wholeDollars(row.volume_24h_usd),
     sortBy: (row) => row.volume_24h_usd,
-    show: (row) => html`<${Known} text=${dollars(row.volume_24h_usd)} />`,
+    show: (row) => html`<${Known} text=${wholeDollars(row.volume_24h_usd)} />`,
   },
   {
     key: "transfer",

@@ -7,7 +7,7 @@ import htm from "../vendor/htm.js";
 import { h, render } from "../vendor/preact.js";
 import { effect, signal, useSignal } from "../vendor/signals.js";
 
-import { ago, clock, shortHash, signOf, usdc } from "./format.js";
+import { ago, cents, clock, shortHash, signOf, usdc } from "./format.js";
 import { isArrival } from "./router.js";
 
 export {
@@ -33,15 +33,18 @@ setInterval(() => {
 }, 5_000);
 
 /**
- * An amount of USDC as the service gave it. Unknown is a word with its reason, never 0.
- * @param {{value: string | null | undefined, why?: string, signed?: boolean, unit?: boolean}} props
+ * An amount of USDC as the service gave it, with two decimals and all of them on hover. Unknown is a word with its
+ * reason, never 0.
+ * @param {{value: string | null | undefined, why?: string, signed?: boolean, unit?: boolean, exact?: boolean,
+ *   moved?: boolean}} props `exact`: all decimals, where it is signed, sent or owed; `moved`: a sign that is no gain or loss
  */
-export function Amount({ value, why, signed = false, unit = true }) {
+export function Amount({ value, why, signed = false, unit = true, exact = false, moved = false }) {
   if (value === null || value === undefined) return html`<${Unknown} why=${why} />`;
-  const sign = signed ? signOf(value) : 0;
-  const tone = sign < 0 ? "loss" : sign > 0 ? "settled" : "";
-  const text = usdc(value);
-  return html`<span class=${tone}>${sign > 0 ? "+" : ""}${text}${unit ? html` <span class="unit">USDC</span>` : null}</span>`;
+  const sign = signed || moved ? signOf(value) : 0;
+  const tone = moved || sign === 0 ? "" : sign < 0 ? "loss" : "settled";
+  const whole = usdc(value);
+  const text = exact ? whole : cents(value);
+  return html`<span class=${tone} title=${text === whole ? undefined : `${whole} USDC`}>${sign > 0 ? "+" : ""}${text}${unit ? html` <span class="unit">USDC</span>` : null}</span>`;
 }
 
 /** @param {{why?: string | null}} props */

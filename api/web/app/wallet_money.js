@@ -32,8 +32,8 @@ export function WalletMoney({ needed }) {
   const { data } = useResource(read, [address, chainId], { everyS: 15 });
   if (data === null) return null;
   const missing = needed === null ? 0n : needed - data.usdc;
-  return html`<p class="quiet">Your wallet has <${Amount} value=${amountText(data.usdc)} /> and ${ether(data.wei)} ETH.</p>
-    ${missing > 0n ? html`<${Notice} tone="attention" title="Your wallet has too little USDC"><p><${Amount} value=${amountText(missing)} /> are missing. Lower the amount, or ${isLoopback(location.hostname) ? "use an account that has some on this local chain" : html`get test USDC from <a href=${FAUCET} rel="noreferrer">Circle's faucet</a> (Base Sepolia)`}.</p><//>` : null}
+  return html`<p class="quiet">Your wallet has <${Amount} exact value=${amountText(data.usdc)} /> and ${ether(data.wei)} ETH.</p>
+    ${missing > 0n ? html`<${Notice} tone="attention" title="Your wallet has too little USDC"><p><${Amount} exact value=${amountText(missing)} /> are missing. Lower the amount, or ${isLoopback(location.hostname) ? "use an account that has some on this local chain" : html`get test USDC from <a href=${FAUCET} rel="noreferrer">Circle's faucet</a> (Base Sepolia)`}.</p><//>` : null}
     ${data.wei === 0n ? html`<${Notice} tone="attention" title="Your wallet has no ETH"><p>It pays for transactions. Get some test ETH before you sign.</p><//>` : null}`;
 }
 

@@ -114,7 +114,7 @@ function columns(window) {
     },
     {
       key: "net_usdc",
-      label: "Net",
+      label: "Net, USDC",
       isNumber: true,
       hint: "Result after the agent's fee; deposits are none",
       text: (row) => of(row)?.net_usdc ?? null,
@@ -319,7 +319,7 @@ function Proof({ rows }) {
     },
     {
       key: "net_usdc",
-      label: "Net",
+      label: "Net, USDC",
       isNumber: true,
       text: (row) => row.net_usdc,
       sortBy: (row) => units(row.net_usdc),

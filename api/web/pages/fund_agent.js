@@ -117,7 +117,7 @@ function Consent({ mirror, vault, agentKey }) {
     return html`<${Read} of=${mirror} what="the consent">${() => null}<//>`;
   if (data?.is_current)
     return html`<div class="stack tight"><h3>Consent</h3><dl class="pairs"><dt>Account</dt><dd><${Hash} value=${data.account_address} label="the account's address" /></dd>
-      <dt>Largest order</dt><dd><${Amount} value=${data.max_order_usd} /></dd><dt>Most leverage</dt><dd>${data.max_leverage}</dd><dt>Given</dt><dd><${Time} at=${data.given_at} /></dd></dl>
+      <dt>Largest order</dt><dd><${Amount} exact value=${data.max_order_usd} /></dd><dt>Most leverage</dt><dd>${data.max_leverage}</dd><dt>Given</dt><dd><${Time} at=${data.given_at} /></dd></dl>
       <div class="row"><button type="button" disabled=${revoking.isBusy} onClick=${revoke}>Revoke the consent</button></div><${Refused} error=${revoking.error} /></div>`;
   return html`<h3>Consent</h3>${data === null ? html`<p class="quiet">This agent has none to this vault. Plans need one; it is a record, and no deposit.</p>` : html`<${Notice} tone="attention" title=${data.revoked_at === null ? "The rules have changed since the consent" : "The consent was revoked"}><p>Plans need a consent to the current rules.</p><//>`}
     <${GiveConsent} vault=${vault} agentKey=${agentKey} onGiven=${mirror.reload} />`;
@@ -172,16 +172,16 @@ function Planned({ plan }) {
     ${
       order === null
         ? null
-        : html`<div class="figures"><${Figure} label=${`${sentenced(order.side)}${order.reduce_only ? ", reduce only" : ""}`} note=${order.capped_by === null ? "nothing caps it" : `capped by ${CAPS[order.capped_by]}`}><${Amount} value=${order.capped_notional_usd} /><//>
+        : html`<div class="figures"><${Figure} label=${`${sentenced(order.side)}${order.reduce_only ? ", reduce only" : ""}`} note=${order.capped_by === null ? "nothing caps it" : `capped by ${CAPS[order.capped_by]}`}><${Amount} exact value=${order.capped_notional_usd} /><//>
           <${Figure} label="Impact" note="at least the walk of the book">${plan.impact_bps === null ? html`<${Unknown} why="Book, volume or volatility are not known." />` : html`${plan.impact_bps} <span class="unit">bps</span>`}<//></div>`
     }
     <dl class="pairs">${
       order === null
         ? null
-        : html`<dt>Target</dt><dd><${Amount} value=${order.target_notional_usd} /></dd><dt>Holds</dt><dd><${Amount} value=${order.position_notional_usd} /></dd>
-          <dt>Wanted</dt><dd><${Amount} value=${order.wanted_notional_usd} /></dd><dt>Price</dt><dd><${Known} text=${order.reference_price === null ? null : figure(Number(order.reference_price), PRICE_DIGITS)} why="The book is not known now." /></dd>`
+        : html`<dt>Target</dt><dd><${Amount} exact value=${order.target_notional_usd} /></dd><dt>Holds</dt><dd><${Amount} exact value=${order.position_notional_usd} /></dd>
+          <dt>Wanted</dt><dd><${Amount} exact value=${order.wanted_notional_usd} /></dd><dt>Price</dt><dd><${Known} text=${order.reference_price === null ? null : figure(Number(order.reference_price), PRICE_DIGITS)} why="The book is not known now." /></dd>`
     }
-      <dt>Account</dt><dd><${Amount} value=${plan.nav_usd} why="It was not asked for: another check failed before." /></dd>
+      <dt>Account</dt><dd><${Amount} exact value=${plan.nav_usd} why="It was not asked for: another check failed before." /></dd>
 ${
   plan.grade === null
     ? null

@@ -1,8 +1,9 @@
 // One fund vault: what it may trade, what it signalled, and an agent's part of it.
 
 import { get } from "../app/api.js";
-import { cut, day, integer, units } from "../app/format.js";
-import { dollars, Known, Letter } from "../app/market.js";
+import { Plot, Spark } from "../app/chart.js";
+import { cut, day, integer, units, usdc } from "../app/format.js";
+import { figure, Known, Letter, wholeDollars } from "../app/market.js";
 import { Older, usePaged } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -23,11 +24,12 @@ import { Kind, Market, SessionBadge } from "./fund_parts.js";
 const EVERY_S = 30;
 const PAGE_ROWS = 50;
 const NAME_CHARACTERS = 80;
+const MOST_MARKETS = 12;
 
 /** @param {{id: string}} props */
 export function Vault({ id }) {
   const found = useResource(
-    (stop) => get(`/fund/vaults/${encodeURIComponent(id)}`, undefined, stop),
+    (stop) => get(`/fund/vaults/${encodeURIComponent(id)}`, { curve: 1 }, stop),
     [id],
     { everyS: EVERY_S },
   );
@@ -70,6 +72,8 @@ function Paper({ paper }) {
         ? html`<p>Not shown yet. <span class="quiet">It has no mark from before the oldest live signal, and newer figures would tell live ones.</span></p>`
         : html`<div class="figures"><${Figure} label="Worth" note=${`${signed(paper.return_bps)} bps since ${day(paper.since)}`} small><${Amount} value=${paper.nav_usd} /><//>
           <${Figure} label="Drawdown" note=${`${paper.max_drawdown_bps} bps at most`} small>${paper.drawdown_bps} <span class="unit">bps</span><//></div>
+        <${Plot} points=${(paper.curve ?? []).map((one) => ({ at: one.at, value: Number(one.nav_usd), text: `${usdc(one.nav_usd)} USDC` }))} base=${10_000} name="Worth, USDC"
+          text=${(/** @type {number} */ value) => figure(value, 6) ?? ""} label=${`What the paper follower was worth since ${day(paper.since)}; now ${usdc(paper.nav_usd)} USDC.`} />
         <dl class="pairs"><dt>Trades</dt><dd>${integer(paper.trades)}</dd><dt>Impact</dt><dd><${Amount} value=${paper.impact_usd} /></dd>
           <dt>Fees</dt><dd><${Amount} value=${paper.fees_usd} /></dd><dt>Fund's fees</dt><dd><${Amount} value=${paper.fund_fees_usd} /></dd>
           <dt>As of</dt><dd><${Time} at=${paper.at} /></dd></dl>
@@ -109,7 +113,7 @@ function dollarsOf(key, label, hint, of) {
     sortBy: (row) => units(of(row)),
     show: (row) => {
       const value = of(row);
-      return html`<${Known} text=${value === null ? null : dollars(Number(value))} why="Not measured now." />`;
+      return html`<${Known} text=${value === null ? null : wholeDollars(Number(value))} why="Not measured now." />`;
     },
   };
 }
@@ -180,8 +184,30 @@ function Past({ id }) {
     <${Read} of=${found} what="the signals">${(/** @type {SignalPageOf} */ { rows, next }) =>
       rows.length === 0
         ? html`<${Empty} title="No signal is a day old yet"><p class="quiet">A signal is free once it is 24 hours old. Live ones are shown to agents that paid for them.</p><//>`
-        : html`<${Table} name="past" label="past signals" columns=${SIGNALS} rows=${rows} keyOf=${(/** @type {SignalShown} */ row) => row.signal_id} />
+        : html`<${Course} rows=${rows} />
+          <${Table} name="past" label="past signals" columns=${SIGNALS} rows=${rows} keyOf=${(/** @type {SignalShown} */ row) => row.signal_id} />
           <${Refused} error=${older.error} onRetry=${older.run} /><${Older} next=${next} isBusy=${older.isBusy} onMore=${older.run} />`}<//></section>`;
+}
+
+/** @param {{rows: readonly SignalShown[]}} props the weight of each market over time, the newest signal first */
+function Course({ rows }) {
+  const [first, last] = [rows.at(-1)?.at ?? "", rows[0]?.at ?? ""];
+  const markets = [...new Set(rows.map((one) => one.market))].slice(0, MOST_MARKETS);
+  return html`<div class="card stack tight"><h3>Weights over time</h3>
+    <table class="bridge" aria-label="The weight of each market over time"><tbody>${markets.map(
+      (market) => {
+        const of = rows.filter((one) => one.market === market).reverse();
+        const now = of.at(-1)?.target_weight ?? "";
+        // a weight holds until the next signal; before the first one of these nothing is known
+        const points = [
+          { at: first, value: null },
+          ...of.map((one) => ({ at: one.at, value: Number(one.target_weight) })),
+          { at: last, value: Number(now) },
+        ];
+        return html`<tr key=${market}><th scope="row"><${Market} market=${market} /></th><td class="course"><${Spark} points=${points} isStep isWide label=${`Weight of ${market}: ${of.map((one) => `${one.target_weight} from ${day(one.at)}`).join(", ")}`} /></td><td class="number">${now}</td></tr>`;
+      },
+    )}</tbody></table>
+    <p class="quiet">${day(first)} to ${day(last)}, of the signals listed below. A weight is a share of the fund's worth, before leverage.</p></div>`;
 }
 
 /** @type {import("../app/table.js").Column<SignalShown>[]} */

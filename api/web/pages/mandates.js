@@ -253,7 +253,7 @@ function columns(details) {
     },
     {
       key: "worth",
-      label: "Worth against stop line",
+      label: "Worth against stop line, USDC",
       isNumber: true,
       text: (row) => of(row)?.progress?.worth_est ?? null,
       sortBy: (row) => units(of(row)?.progress?.worth_est),
@@ -262,7 +262,7 @@ function columns(details) {
     },
     {
       key: "left_today",
-      label: "Left today",
+      label: "Left in 24 h, USDC",
       isNumber: true,
       text: (row) => of(row)?.limits.used.left_today.value ?? null,
       sortBy: (row) => units(of(row)?.limits.used.left_today.value),

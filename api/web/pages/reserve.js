@@ -60,9 +60,9 @@ export default function Reserve() {
 /** @param {{state: ReserveTokenState}} props */
 function Prices({ state }) {
   return html`<section class="card figures" aria-label="Prices">
-    <${Figure} label="Redeem price" note="USDC per token; a redemption pays it"><${Amount} value=${state.redeem_price} /><//>
-    <${Figure} label="Buy price" note="102 % of what backs a token; the 2 % go to those who hold, over 24 hours"><${Amount} value=${state.buy_price} /><//>
-    <${Figure} label="Once all is unlocked" note=${state.unlocked_at === null ? "nothing is locked now" : html`by <${Time} at=${state.unlocked_at} />, if nothing else happens`}><${Amount} value=${state.unlocked_price} /><//>
+    <${Figure} label="Redeem price" note="USDC per token; a redemption pays it"><${Amount} exact value=${state.redeem_price} /><//>
+    <${Figure} label="Buy price" note="102 % of what backs a token; the 2 % go to those who hold, over 24 hours"><${Amount} exact value=${state.buy_price} /><//>
+    <${Figure} label="Once all is unlocked" note=${state.unlocked_at === null ? "nothing is locked now" : html`by <${Time} at=${state.unlocked_at} />, if nothing else happens`}><${Amount} exact value=${state.unlocked_price} /><//>
     <${Figure} label="Reserve ratio" note="1.000000 is covered; more was donated">${state.reserve_ratio ?? "unknown"}<//>
     <${Figure} label="As of" note=${`block ${integer(state.block)}`} small><${Time} at=${state.at} /><//>
   </section>
@@ -152,9 +152,9 @@ function Buy({ config, isPaused }) {
 /** @param {{quote: ReserveQuote}} props */
 function Quoted({ quote }) {
   return html`<dl class="pairs"><dt>You get</dt><dd data-testid="quoted">${tokenText(quote.tokens)} RSV</dd>
-    <dt>It would redeem for at once</dt><dd><${Amount} value=${quote.redeem_usdc} /></dd>
+    <dt>It would redeem for at once</dt><dd><${Amount} exact value=${quote.redeem_usdc} /></dd>
     <dt>Or convert to</dt><dd>${integer(quote.credits)} credits</dd>
-    ${quote.unlocked_at === null ? null : html`<dt>From <${Time} at=${quote.unlocked_at} /> on</dt><dd><${Amount} value=${quote.unlocked_usdc} />, or ${integer(quote.unlocked_credits)} credits</dd>`}</dl>`;
+    ${quote.unlocked_at === null ? null : html`<dt>From <${Time} at=${quote.unlocked_at} /> on</dt><dd><${Amount} exact value=${quote.unlocked_usdc} />, or ${integer(quote.unlocked_credits)} credits</dd>`}</dl>`;
 }
 
 /** @param {{label: string, id: string, typed: string, held: bigint | null, onType: (text: string) => void}} props */
@@ -227,7 +227,7 @@ function Redeem({ config, held }) {
   };
   return html`<section class="card stack" aria-labelledby="redeem"><h2 id="redeem">Redeem</h2>
     <form class="stack" onSubmit=${redeem}><${TokensField} label="Tokens to redeem" id="redeem-tokens" typed=${typed} held=${held} onType=${setTyped} />
-      <div aria-live="polite"><${WorthOf} of=${worth} held=${held} typed=${typed} show=${(/** @type {Worth} */ { usdc }) => html`<dl class="pairs"><dt>You get</dt><dd data-testid="redeems"><${Amount} value=${amountText(usdc)} /></dd></dl>`} /></div>
+      <div aria-live="polite"><${WorthOf} of=${worth} held=${held} typed=${typed} show=${(/** @type {Worth} */ { usdc }) => html`<dl class="pairs"><dt>You get</dt><dd data-testid="redeems"><${Amount} exact value=${amountText(usdc)} /></dd></dl>`} /></div>
       <div class="row"><button disabled=${isBusy || !isPayable(held, typed)}>Redeem for USDC</button></div></form>
     <p class="quiet">No fee, never paused. The transaction fails if it would pay less than the contract says now.</p>
     <${Refused} error=${error} /></section>`;
@@ -260,8 +260,8 @@ function Convert({ config, held, ref, onRef }) {
       <div aria-live="polite"><${WorthOf} of=${worth} held=${held} typed=${typed} show=${(
         /** @type {Worth} */ { usdc },
       ) => html`<dl class="pairs"><dt>The agent gets</dt><dd data-testid="converts">${integer(Number(usdc / A_CREDIT))} credits</dd>
-        <dt>For</dt><dd><${Amount} value=${amountText(usdc)} /></dd>
-        <dt>Carried to the next</dt><dd><${Amount} value=${amountText(usdc % A_CREDIT)} /></dd></dl>`} /></div>
+        <dt>For</dt><dd><${Amount} exact value=${amountText(usdc)} /></dd>
+        <dt>Carried to the next</dt><dd><${Amount} exact value=${amountText(usdc % A_CREDIT)} /></dd></dl>`} /></div>
       <div class="field"><label for="ref">The agent's account_ref</label><input id="ref" required spellcheck="false" autocomplete="off" value=${ref} onInput=${(/** @type {InputOf} */ event) => onRef(event.currentTarget.value.trim())} />
         <p class="hint">An agent gets it at POST /reserve/me/ref, or below with its key.</p></div>
       <div aria-live="polite">${
@@ -340,7 +340,7 @@ function OfAgent({ agentKey, onRef }) {
     return html`
       <div class="stack"><p>Reference: ${data.account_ref ? html`<${Hash} value=${data.account_ref} label="the reference" />` : "none yet"}</p>
         <div class="row"><button type="button" disabled=${isBusy} onClick=${issue}>${data.account_ref ? "Convert for this agent" : "Get a reference"}</button></div>
-        <p class="quiet">Carried below a credit: <${Amount} value=${data.carried_usdc} /></p>
+        <p class="quiet">Carried below a credit: <${Amount} exact value=${data.carried_usdc} /></p>
         ${data.held.length === 0 ? html`<p class="quiet">No conversion waits.</p>` : html`<ul class="list">${data.held.map((one) => html`<${Held} key=${`${one.tx_hash}${one.log_index}`} one=${one} wallet=${data.wallet_address} isBusy=${isBusy} onClaim=${claim} />`)}</ul>`}
         ${
           data.credited.length === 0
@@ -384,7 +384,7 @@ const COLUMNS = [
     isNumber: true,
     sortBy: (row) => units(row.usdc),
     text: (row) => row.usdc,
-    show: (row) => html`<${Amount} value=${row.usdc} />`,
+    show: (row) => html`<${Amount} exact value=${row.usdc} />`,
   },
   {
     key: "credited_at",
@@ -397,7 +397,7 @@ const COLUMNS = [
 /** @param {{one: HeldConversion, wallet: string | null, isBusy: boolean, onClaim: (ref: string) => void}} props */
 function Held({ one, wallet, isBusy, onClaim }) {
   const mayClaim = one.why === "unregistered_ref" && one.holder === wallet;
-  return html`<li class="stack tight"><div class="head"><span>${tokenText(one.tokens)} RSV, <${Amount} value=${one.usdc} /></span><${Badge} tone="attention">${WHY[one.why] ?? words(one.why)}<//></div>
+  return html`<li class="stack tight"><div class="head"><span>${tokenText(one.tokens)} RSV, <${Amount} exact value=${one.usdc} /></span><${Badge} tone="attention">${WHY[one.why] ?? words(one.why)}<//></div>
     ${one.is_own ? null : html`<p class="quiet">Converted by another wallet, <${Hash} value=${one.holder} label="the wallet" /></p>`}
     ${one.trouble ? html`<p class="quiet">${sentenced(one.trouble)}</p>` : null}
     ${mayClaim ? html`<div class="row"><button type="button" disabled=${isBusy} onClick=${() => onClaim(one.account_ref)}>Claim</button></div>` : null}</li>`;

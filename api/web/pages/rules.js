@@ -78,7 +78,7 @@ export default function Rules() {
 function Prices({ prices }) {
   return html`<section class="card stack" aria-labelledby="prices"><h2 id="prices">Prices</h2>
       <div class="table" tabindex="0"><table><thead><tr><th scope="col">What</th><th scope="col" class="number">Credits</th><th scope="col" class="number">USDC</th><th scope="col">Today</th></tr></thead>
-        <tbody>${prices.prices.map((one) => html`<tr><td>${words(one.key)}</td><td class="number">${integer(one.credits) ?? "–"}</td><td class="number">${one.usdc === null ? "–" : html`<${Amount} value=${one.usdc} unit=${false} />`}</td><td>${words(one.status)}</td></tr>`)}</tbody></table></div></section>
+        <tbody>${prices.prices.map((one) => html`<tr><td>${words(one.key)}</td><td class="number">${integer(one.credits) ?? "–"}</td><td class="number">${one.usdc === null ? "–" : html`<${Amount} exact value=${one.usdc} unit=${false} />`}</td><td>${words(one.status)}</td></tr>`)}</tbody></table></div></section>
     <section class="card stack" aria-labelledby="limits"><h2 id="limits">Limits</h2><p>${integer(prices.daily_calls.enforced)} calls per key and UTC day.</p>
       <div class="table" tabindex="0"><table><thead><tr><th scope="col">What</th><th scope="col" class="number">Most</th><th scope="col">Unit</th></tr></thead>
         <tbody>${prices.limits.map((one) => html`<tr><td>${words(one.key)}</td><td class="number">${typeof one.value === "number" ? integer(one.value) : String(one.value)}</td><td>${one.unit}</td></tr>`)}</tbody></table></div></section>`;

@@ -101,10 +101,10 @@ export function SponsoredBuy({ config }) {
 /** @param {{offer: PreparedBuy, isBusy: boolean, onSign: () => void}} props */
 function Offered({ offer, isBusy, onSign }) {
   return html`<dl class="pairs" aria-label="The quote"><dt>You get at least</dt><dd data-testid="sponsored-least">${tokenText(offer.min_tokens)} RSV</dd>
-    <dt>For</dt><dd><${Amount} value=${offer.amount_usdc} /></dd>
-    <dt>Fee for gas</dt><dd><${Amount} value=${offer.fee_usdc} /></dd>
-    ${units(offer.credit_usdc) === 0n ? null : html`<dt>Less, as owed to you</dt><dd><${Amount} value=${offer.credit_usdc} /></dd>`}
-    <dt>In all</dt><dd><${Amount} value=${offer.total_usdc} /></dd>
+    <dt>For</dt><dd><${Amount} exact value=${offer.amount_usdc} /></dd>
+    <dt>Fee for gas</dt><dd><${Amount} exact value=${offer.fee_usdc} /></dd>
+    ${units(offer.credit_usdc) === 0n ? null : html`<dt>Less, as owed to you</dt><dd><${Amount} exact value=${offer.credit_usdc} /></dd>`}
+    <dt>In all</dt><dd><${Amount} exact value=${offer.total_usdc} /></dd>
     <dt>Good until</dt><dd><${Time} at=${offer.expires_at} /></dd></dl>
     <div class="row"><button type="button" class="primary" disabled=${isBusy} onClick=${onSign}>${isBusy ? "Waiting for your wallet …" : "Sign both and buy"}</button></div>`;
 }
@@ -134,6 +134,6 @@ function HandedIn({ of: { offer, agentKey } }) {
 
 /** @param {{one: BuyTransfer}} props */
 function Transferred({ one }) {
-  return html`<li class="head"><span>${words(one.kind)} <${Amount} value=${one.amount_usdc} />${one.tokens === null ? null : `, ${tokenText(one.tokens)} RSV`}</span>
+  return html`<li class="head"><span>${words(one.kind)} <${Amount} exact value=${one.amount_usdc} />${one.tokens === null ? null : `, ${tokenText(one.tokens)} RSV`}</span>
     <span>${words(one.why ?? one.state)}${one.tx_hash === null ? null : html` <${Hash} value=${one.tx_hash} label="the transaction" />`}</span></li>`;
 }

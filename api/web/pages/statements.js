@@ -95,16 +95,14 @@ function Cash({ data: { cash, flows } }) {
     if (value === 0n) return [];
     const from = sum;
     sum += value === null ? 0n : value * BigInt(sign);
-    const tone = value !== null && sum < from ? "loss" : "settled";
     const signed = value === null ? null : amountText(sum - from);
     const doubt = key === "unexplained" ? html` <${Badge} tone="loss">look here<//>` : null;
     return [
       {
         name,
-        tone,
         from: drawn(from),
         to: drawn(sum),
-        text: html`<${Amount} value=${signed} signed unit=${false} />${doubt}`,
+        text: html`<${Amount} value=${signed} moved unit=${false} />${doubt}`,
       },
     ];
   });
@@ -163,5 +161,5 @@ function All({ data }) {
     amount("result", "Result", resultOf, true),
   ];
   return html`${Object.entries(data.totals).map(([mode, total]) => html`<section class="card" aria-label=${`Totals, ${mode}`}><h2>${mode === "paper" ? "Paper" : "Vaults"}, together</h2><${Flows} data=${total} /></section>`)}
-    <${Table} name="statement" label="mandates of the week" columns=${columns} rows=${data.mandates} keyOf=${(/** @type {Statement} */ row) => row.mandate_id} />`;
+    <${Table} name="statement" label="mandates of the week, in USDC" columns=${columns} rows=${data.mandates} keyOf=${(/** @type {Statement} */ row) => row.mandate_id} />`;
 }

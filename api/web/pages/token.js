@@ -1,6 +1,7 @@
 // What is this token worth trading? One listing beside the others of its asset, and why its grade is what it is.
 
 import { get } from "../app/api.js";
+import { Spark } from "../app/chart.js";
 import { clock, cut, integer, words } from "../app/format.js";
 import {
   Age,
@@ -10,10 +11,12 @@ import {
   figure,
   Known,
   Letter,
+  Moved,
   NOT_MEASURED,
   share,
   Transfer,
   Warned,
+  wholeDollars,
 } from "../app/market.js";
 import { AGE_COLUMN, MEASURED_COLUMNS, pairColumn, venueColumn } from "../app/market_columns.js";
 import { Read } from "../app/refusal.js";
@@ -34,6 +37,7 @@ import { Timeline } from "./token_timeline.js";
  */
 
 const EVERY_S = 30;
+const LEAST_COVERAGE = 0.5; // of what was measured less is no change of that period
 
 /** @param {{path: string[]}} props */
 export default function Token({ path: [id = ""] }) {
@@ -60,6 +64,7 @@ function Shown({ data }) {
     <section class="card figures" aria-label="Now">
       <${Figure} label="Grade" note=${listing.score === null ? "not enough data" : `${figure(listing.score, 3)} of 100`}><${Letter} letter=${listing.grade} provisional=${listing.provisional} /><//>
       <${Figure} label="Price, USD" note=${html`<${Age} row=${listing} />`}><${Known} text=${figure(listing.price_usd, 6)} why=${NOT_MEASURED} /><//>
+      <${Changes} id=${listing.token_id} />
       <${Figure} label="Spread"><${Known} text=${bps(listing.spread_bps)} /><//>
       <${Figure} label="Depth within 2 %, USD"><${Depth} row=${listing} /><//>
       <${Figure} label="Volume, 24 h"><${Known} text=${dollars(listing.volume_24h_usd)} /><//>
@@ -73,6 +78,25 @@ function Shown({ data }) {
     <${Networks} rows=${data.networks} />
     <${Gaps} rows=${data.gaps} />
     <${Timeline} token=${listing.token} />`;
+}
+
+/** How its price changed, by the two-hour figures. @param {{id: string}} props */
+function Changes({ id }) {
+  const path = /** @type {const} */ (`/tokens/${encodeURIComponent(id)}/price/stats`);
+  const day = useResource((stop) => get(path, { days: 1 }, stop), [id], { everyS: 300 });
+  const week = useResource((stop) => get(path, { days: 7, series: 1 }, stop), [id], {
+    everyS: 300,
+  });
+  const points = (week.data?.series ?? []).map(({ at, close }) => ({ at, value: close }));
+  return html`<${Figure} label="24 h"><${Change} of=${day} /><//>
+    <${Figure} label="7 days" note=${html`<${Spark} points=${points} label="Its price over seven days; the chart below has the figures." />`}><${Change} of=${week} /><//>`;
+}
+
+/** @param {{of: import("../app/resource.js").Resource<{change_bps: number | null, coverage: number | null}>}} props */
+function Change({ of: { data, error } }) {
+  if (data === null && error === null) return html`<span class="quiet">…</span>`;
+  const isPart = (data?.coverage ?? 0) < LEAST_COVERAGE;
+  return html`<${Moved} bps=${isPart ? null : data?.change_bps} why=${error ? "Its history cannot be read now." : "Less than half of this period was measured."} />`;
 }
 
 const PARTS = /** @type {const} */ (["depth", "spread", "slippage", "volume", "uptime"]);
@@ -127,7 +151,7 @@ function Book({ book }) {
     html`<meter class=${`depth ${tone}`} min="0" max=${most || 1} value=${value} aria-hidden="true"></meter>`;
   return html`<section class="card" aria-labelledby="book"><h2 id="book">Order book</h2>
     <div class="table" tabindex="0"><table><thead><tr><th scope="col">Within</th><th scope="col" class="number">Bids, USD</th><th scope="col" class="number">Asks, USD</th></tr></thead>
-      <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${dollars(book[bid])} />${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${dollars(book[ask])} />${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
+      <tbody>${WITHIN.map(([label, bid, ask]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${wholeDollars(book[bid])} />${bar(book[bid], "settled")}</td><td class="number"><${Known} text=${wholeDollars(book[ask])} />${bar(book[ask], "loss")}</td></tr>`)}</tbody></table></div>
     <div class="table" tabindex="0"><table><thead><tr><th scope="col">To trade, USD</th><th scope="col" class="number">Buying costs</th><th scope="col" class="number">Selling costs</th></tr></thead>
       <tbody>${SLIPS.map(([label, buy, sell]) => html`<tr><th scope="row">${label}</th><td class="number"><${Known} text=${bps(book[buy])} why="The order book ends before that much is traded." /></td><td class="number"><${Known} text=${bps(book[sell])} why="The order book ends before that much is traded." /></td></tr>`)}</tbody></table></div>
     <p class="quiet">${balance(book.imbalance)}</p>

@@ -49,7 +49,7 @@ function Answer({ found }) {
   return html`<dl class="pairs"><dt>Actions</dt><dd>${integer(found.actions.count)} in ${found.actions.mandates} mandates${found.simulated ? ", simulated" : ""}</dd>
     <dt>Allowed</dt><dd>${integer(found.allowed)}</dd>
     <dt>Refused</dt><dd>${refused.length === 0 ? "none" : refused.map(([reason, count]) => html`<div>${integer(count)} ${REASONS[reason] ?? reason}</div>`)}</dd>
-    <dt>Worst drawdown</dt><dd><${Amount} value=${found.worst_drawdown_usdc} why="No worth is recorded." /> of <${Amount} value=${found.stop_line.accepted_loss_usdc} /> that you accept</dd>
-    <dt>Smallest caps that refuse nothing</dt><dd><${Amount} value=${caps.per_tx_cap_usdc} why="No caps would." /> at once, <${Amount} value=${caps.daily_cap_usdc} why="No caps would." /> in 24 hours</dd></dl>
+    <dt>Worst drawdown</dt><dd><${Amount} exact value=${found.worst_drawdown_usdc} why="No worth is recorded." /> of <${Amount} exact value=${found.stop_line.accepted_loss_usdc} /> that you accept</dd>
+    <dt>Smallest caps that refuse nothing</dt><dd><${Amount} exact value=${caps.per_tx_cap_usdc} why="No caps would." /> at once, <${Amount} exact value=${caps.daily_cap_usdc} why="No caps would." /> in 24 hours</dd></dl>
     <details><summary>What this assumes</summary><ul>${found.assumes.map((/** @type {string} */ one) => html`<li>${one}</li>`)}</ul></details>`;
 }

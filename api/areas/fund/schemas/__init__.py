@@ -126,6 +126,15 @@ class FundVaultPath(Command):
     id: Id
 
 
+class FundVaultQuery(FundVaultPath):
+    curve: Flag = Field(default=False, description="what paper was worth over time, for a chart")
+
+
+class PaperPoint(AnswerBody):
+    at: str
+    nav_usd: str
+
+
 class PaperShown(AnswerBody):
     since: str = Field(description="it began with 10000.000000 USDC on paper")
     at: str = Field(description="of this mark, before the oldest signal that is live")
@@ -137,6 +146,9 @@ class PaperShown(AnswerBody):
     impact_usd: str
     fees_usd: str
     fund_fees_usd: str
+    curve: list[PaperPoint] | None = Field(
+        description="of a vault read with curve=1, at most 366 marks up to this one"
+    )
 
 
 class FundVaultRow(AnswerBody):

@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from api.areas.fund.schemas import MarketSessionShown, PaperShown, SignalShown
+from api.areas.fund.schemas import MarketSessionShown, PaperPoint, PaperShown, SignalShown
 from api.kernel.operation import Call, Refusal
 from core.fund import paper
 from core.fund import queries as fund
@@ -15,6 +15,8 @@ from core.fund.tables import FundSignal, FundVault
 from core.hexes import hex_of
 from core.money import usdc_text
 from core.times import exact_instant_text, instant_text
+
+CURVE_MOST = 366
 
 
 def vault_of(call: Call, vault_id: int) -> FundVault:
@@ -48,12 +50,13 @@ def shown_session(session: MarketSession) -> MarketSessionShown:
     return MarketSessionShown.of(session)
 
 
-def shown_paper(vault: FundVault, call: Call) -> PaperShown | None:
+def shown_paper(vault: FundVault, call: Call, *, has_curve: bool = False) -> PaperShown | None:
     mark = paper.shown_mark(call.db, vault.id, call.now)
     opened_at = None if mark is None else paper.opened_at(call.db, vault.id)
     if mark is None or opened_at is None:
         return None
     gained = return_bps_e2(mark.nav_usdc_e6)
+    course = paper.shown_course(call.db, mark, opened_at, CURVE_MOST) if has_curve else None
     return PaperShown(
         since=instant_text(opened_at),
         at=instant_text(mark.at),
@@ -65,6 +68,9 @@ def shown_paper(vault: FundVault, call: Call) -> PaperShown | None:
         impact_usd=usdc_text(mark.impact_usdc_e6),
         fees_usd=usdc_text(mark.fees_usdc_e6),
         fund_fees_usd=usdc_text(mark.fund_fees_usdc_e6),
+        curve=None
+        if course is None
+        else [PaperPoint(at=instant_text(at), nav_usd=usdc_text(nav)) for at, nav in course],
     )
 
 

@@ -3,6 +3,7 @@
 from api.areas.fund.schemas import (
     FundVaultList,
     FundVaultPath,
+    FundVaultQuery,
     FundVaultRead,
     FundVaultRow,
     MarketLiquidityRow,
@@ -31,7 +32,7 @@ def browse(call: ReadCall, caller: Nobody, command: VaultsQuery) -> Answer[FundV
     return Answer(FundVaultList(vaults=rows, next_cursor=next_cursor))
 
 
-def read(call: ReadCall, caller: Nobody, command: FundVaultPath) -> Answer[FundVaultRead]:
+def read(call: ReadCall, caller: Nobody, command: FundVaultQuery) -> Answer[FundVaultRead]:
     """Errors: Refusal not_found."""
     vault = vault_of(call, command.id)
     rules = fund.rules_in_force(call.db, [vault])[vault.id]
@@ -48,7 +49,7 @@ def read(call: ReadCall, caller: Nobody, command: FundVaultPath) -> Answer[FundV
             latest_signal_at=instant_text_or_none(counts.latest_signal_at),
             fills_count=counts.fills,
             index_id=vault.index_id,
-            paper=shown_paper(vault, call),
+            paper=shown_paper(vault, call, has_curve=command.curve),
         )
     )
 

@@ -70,6 +70,7 @@ def test_a_vault_without_signals__is_ten_thousand(
         "since": "2026-11-21T12:00:00Z",
         "at": "2026-11-21T12:00:00Z",
         "nav_usd": "10000.000000",
+        "curve": None,
         "return_bps": "0.00",
         "drawdown_bps": "0.00",
         "max_drawdown_bps": "0.00",
@@ -150,6 +151,23 @@ def test_a_signal_of_grade_f__is_kept_with_its_reason(
     assert follow(deps, vault, clock).trades == 0
     with deps.database.read() as session:
         assert session.get_one(FundPaperTrade, seq).reason == "grade_f"
+
+
+def test_a_curve__has_the_marks_up_to_the_one_that_is_shown(
+    client: TestClient, deps: Deps, clock: Clock, vault: int
+) -> None:
+    for _ in range(3):
+        follow(deps, vault, clock)
+        clock.pass_(hours=1)
+    paper_shown = client.get(f"/fund/vaults/{vault}?curve=1").json()["paper"]
+
+    assert [one["at"] for one in paper_shown["curve"]] == [
+        "2026-11-21T12:00:00Z",
+        "2026-11-21T13:00:00Z",
+        "2026-11-21T14:00:00Z",
+    ]
+    assert paper_shown["curve"][-1]["nav_usd"] == paper_shown["nav_usd"]
+    assert shown(client, vault)["curve"] is None
 
 
 def test_an_unknown_price__is_no_mark_and_no_trade(
