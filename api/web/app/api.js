@@ -1,14 +1,14 @@
 // Calls of the service, from this page to where it came from.
 //
 // A refusal is an ApiRefusal with the service's own sentence, reason and next calls. That the service is away is
-// an OfflineError: nothing was lost, and reads try again by themselves.
+// an OfflineError: nothing was lost, and reads try again by themselves. That it takes long is a SlowError: it is there.
 
 import { signal } from "../vendor/signals.js";
 
 /**
  * @typedef {{method: string, path: string, auth?: string, body?: Record<string, unknown>}} NextCall
  * @typedef {{query?: Record<string, string | number | null | undefined>, body?: unknown, isRepeatable?: boolean,
- *   key?: string | undefined, signal?: AbortSignal}} SendOptions
+ *   key?: string | undefined, signal?: AbortSignal | undefined, longestMs?: number}} SendOptions
  */
 
 /** The session's token; session.js sets it. @type {import("../vendor/signals.js").Signal<string | null>} */
@@ -27,6 +27,7 @@ export function expired(refused) {
 }
 
 const LONGEST_MS = 30_000;
+const LONGEST_FILE_MS = 600_000;
 
 export class ApiRefusal extends Error {
   /**
@@ -64,6 +65,13 @@ export class OfflineError extends Error {
   constructor() {
     super("The service does not answer. Nothing was lost: this page tries again by itself.");
     this.name = "OfflineError";
+  }
+}
+
+export class SlowError extends Error {
+  constructor() {
+    super("The service is slow: it has not answered yet, and may still be working.");
+    this.name = "SlowError";
   }
 }
 
@@ -165,15 +173,34 @@ export async function text(path, query) {
   throw new ApiRefusal(answer.status, parsed(content));
 }
 
-/** @param {string} path @param {SendOptions["query"]} [query] @returns {Promise<Blob>} */
-export async function blob(path, query) {
-  const { answer, content } = await send("GET", path, { query }, (one) => one.blob());
+/**
+ * A file, which may take minutes.
+ * @param {string} path
+ * @param {{query?: SendOptions["query"], stop?: AbortSignal, onBytes?: (count: number) => void}} [options] onBytes gets
+ *   how many there are so far
+ * @returns {Promise<Blob>}
+ */
+export async function blob(path, { query, stop, onBytes } = {}) {
+  const read = async (/** @type {Response} */ one) => {
+    const parts = [];
+    let count = 0;
+    const reader = one.body?.getReader();
+    for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+      parts.push(part.value);
+      count += part.value.length;
+      onBytes?.(count);
+    }
+    return new Blob(parts, { type: one.headers.get("Content-Type") ?? "" });
+  };
+  const options = { query, signal: stop, longestMs: LONGEST_FILE_MS };
+  const { answer, content } = await send("GET", path, options, read);
   if (answer.ok) return content;
   throw new ApiRefusal(answer.status, parsed(await content.text()));
 }
 
 /**
- * An answer with its whole content. Errors: OfflineError, also where it broke off; what `options.signal` aborts with.
+ * An answer with its whole content. Errors: OfflineError, also where it broke off; SlowError; what `options.signal`
+ * aborts with.
  * @template Content
  * @param {string} method @param {string} path @param {SendOptions} options
  * @param {(answer: Response) => Promise<Content>} read
@@ -184,7 +211,7 @@ async function send(method, path, options, read) {
   else if (token.value !== null) headers.set("Authorization", `Bearer ${token.value}`);
   if (options.body !== undefined) headers.set("Content-Type", "application/json");
   if (options.isRepeatable) headers.set("Idempotency-Key", crypto.randomUUID());
-  const limit = AbortSignal.timeout(LONGEST_MS);
+  const limit = AbortSignal.timeout(options.longestMs ?? LONGEST_MS);
   try {
     const answer = await fetch(path + searched(options.query), {
       method,
@@ -198,6 +225,7 @@ async function send(method, path, options, read) {
     return { answer, content };
   } catch (error) {
     if (options.signal?.aborted) throw error;
+    if (limit.aborted) throw new SlowError();
     isOnline.value = false;
     throw new OfflineError();
   }

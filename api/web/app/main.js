@@ -4,6 +4,7 @@ import { get, isOnline, readyOf } from "./api.js";
 import { shortHash } from "./format.js";
 import { Keys } from "./keys.js";
 import { freshness } from "./live.js";
+import { LongWork } from "./long_work.js";
 import { Refused } from "./refusal.js";
 import { link, place } from "./router.js";
 import {
@@ -81,6 +82,7 @@ function App() {
         <div class="page">
           <${WalletNotices} />
           <${Transactions} />
+          <${LongWork} />
           ${
             page === undefined
               ? html`<${Missing} name=${name} />`

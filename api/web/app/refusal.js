@@ -1,9 +1,9 @@
 // One way to show that something did not work: the sentence, and the first next call as a button.
 
-import { ApiRefusal, OfflineError } from "./api.js";
+import { ApiRefusal, OfflineError, SlowError } from "./api.js";
 import { clock } from "./format.js";
 import { link } from "./router.js";
-import { html, Notice } from "./ui.js";
+import { html, Notice, useEffect, useState } from "./ui.js";
 import { WalletError } from "./wallet.js";
 
 /** Where a next call is made on these pages: pattern, page, what the button says. */
@@ -84,6 +84,11 @@ export function Refused({ error, onRetry, title }) {
       ${again(onRetry)}
     <//>`;
   }
+  if (error instanceof SlowError) {
+    return html`<${Notice} tone="attention" title="The service is slow">
+      <p>It is there, but has not answered yet. What you asked for may still be done: look before you ask again.</p>${again(onRetry)}
+    <//>`;
+  }
   if (error instanceof WalletError) {
     const tone = NO_LOSS.has(error.kind) ? "attention" : "loss";
     return html`<${Notice} tone=${tone} title=${error.message}>
@@ -124,6 +129,18 @@ function again(onRetry) {
 /** What asks for attention, where nothing failed. */
 const NO_LOSS = new Set(["rejected", "pending", "unanswered", "moved", "unsimulated"]);
 
+const SLOW_MS = 8_000;
+
+/** @param {{what: string}} props */
+function Loading({ what }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<p class="quiet" role="status">${isSlow ? `The service is slow: still loading ${what} …` : `Loading ${what} …`}</p>`;
+}
+
 /**
  * A page's read, whole: loading, refused, or shown; an error beside what was read before says that it is old.
  * @template T
@@ -132,7 +149,7 @@ const NO_LOSS = new Set(["rejected", "pending", "unanswered", "moved", "unsimula
 export function Read({ of, what, children }) {
   if (of.data === null) {
     if (of.error) return html`<${Refused} error=${of.error} onRetry=${of.reload} />`;
-    return html`<p class="quiet" role="status">Loading ${what ?? "this page"} …</p>`;
+    return html`<${Loading} what=${what ?? "this page"} />`;
   }
   return html`${of.error ? html`<${Refused} error=${of.error} onRetry=${of.reload} title="What is shown may be old" />` : null}${children(of.data)}`;
 }

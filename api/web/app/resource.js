@@ -4,9 +4,10 @@
 // while one runs is read once after it, so that a slow service is not asked again before it could answer.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
-import { OfflineError } from "./api.js";
+import { OfflineError, SlowError } from "./api.js";
 
 const RETRY_S = 5;
+const RETRY_SLOW_S = 30; // who is slow is not asked more often
 
 /**
  * `isStale`: something happened since it was asked; `done` when nothing more is to be read.
@@ -86,7 +87,12 @@ export function useResource(read, inputs, options = {}) {
     isFirst.current = false;
   }, again);
 
-  const retryS = state.error instanceof OfflineError ? RETRY_S : everyS;
+  const retryS =
+    state.error instanceof OfflineError
+      ? RETRY_S
+      : state.error instanceof SlowError
+        ? RETRY_SLOW_S
+        : everyS;
   useEffect(() => {
     if (retryS === 0) return undefined;
     const timer = setInterval(() => {

@@ -1,50 +1,40 @@
 // Check this record: what this browser can see by itself, and the command that proves the rest.
 
-import { text } from "../app/api.js";
+import { blob } from "../app/api.js";
 import { counted, integer } from "../app/format.js";
+import { begin, longTask } from "../app/long_work.js";
 import { Refused } from "../app/refusal.js";
 import { readService, wallet } from "../app/session.js";
-import { Badge, html, Notice, useEffect, useRef, useState } from "../app/ui.js";
+import { Badge, html, Notice } from "../app/ui.js";
 
 /**
  * @typedef {import("../app/answers.js").MandateView} MandateView
  * @typedef {import("../app/record.js").Checked} Checked
- * @typedef {{step?: string, done?: Checked, error?: unknown}} State
  */
 
 const MOST_SHOWN = 50;
 
 /** @param {{id: string, mandate: MandateView}} props */
 export function CheckRecord({ id, mandate }) {
-  const [state, setState] = useState(/** @type {State} */ ({}));
-  const stop = useRef(/** @type {AbortController | null} */ (null));
-  useEffect(() => () => stop.current?.abort(), []);
-  const start = async () => {
-    stop.current = new AbortController();
-    const { signal } = stop.current;
-    /** @type {Promise<never>} what is asked of service and wallet may never be answered */
-    const cancelled = new Promise((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason)),
-    );
-    setState({ step: "downloading the record" });
-    try {
-      const onProgress = (
-        /** @type {string} */ part,
-        /** @type {number} */ done,
-        /** @type {number} */ of,
-      ) => signal.aborted || setState({ step: `${part}: ${integer(done)} of ${integer(of)}` });
-      const checked = check(id, mandate, onProgress, signal);
-      setState({ done: await Promise.race([checked, cancelled]) });
-    } catch (error) {
-      setState({ error: signal.aborted ? null : error });
-    }
-  };
+  const key = `check ${id}`;
+  const task = longTask(key);
+  const start = () =>
+    begin(key, "the check of this record", async (step, stop) => {
+      step("downloading the record");
+      const found = await check(
+        id,
+        mandate,
+        (part, done, of) => step(`${part}: ${integer(done)} of ${integer(of)}`),
+        stop,
+      );
+      return { words: verdictOf(found).title, done: found };
+    });
   return html`<section class="card stack" aria-labelledby="check" data-check><div class="head"><h2 id="check">Check this record</h2>
-      ${state.step ? html`<button type="button" onClick=${() => stop.current?.abort()}>Cancel</button>` : html`<button type="button" class="primary" onClick=${start}>${state.done ? "Check again" : "Check"}</button>`}</div>
+      ${task?.isRunning ? html`<button type="button" onClick=${() => task.stop.abort()}>Cancel</button>` : html`<button type="button" class="primary" onClick=${start}>${task?.done ? "Check again" : "Check"}</button>`}</div>
     <p class="quiet">Computes the hash chain again, and looks each transaction and the newest anchor up at your wallet's node, not ours.</p>
-    ${state.step ? html`<p role="status">${state.step} …</p>` : null}
-    <${Refused} error=${state.error} />
-    ${state.done ? html`<${Result} found=${state.done} />` : null}
+    ${task?.isRunning ? html`<p role="status">${task.step} … You can leave this page.</p>` : null}
+    <${Refused} error=${task?.error} />
+    ${task?.done ? html`<${Result} found=${task.done} />` : null}
     <${Command} id=${id} /></section>`;
 }
 
@@ -60,7 +50,9 @@ async function check(id, mandate, onProgress, signal) {
   const [{ checkRecord }, { contracts }, record] = await Promise.all([
     import("../app/record.js"),
     readService(),
-    text(`/mandate-wallet/mandates/${encodeURIComponent(id)}/record`),
+    blob(`/mandate-wallet/mandates/${encodeURIComponent(id)}/record`, { stop: signal }).then(
+      (content) => content.text(),
+    ),
   ]);
   return checkRecord(record, {
     mandate: id,
@@ -71,14 +63,20 @@ async function check(id, mandate, onProgress, signal) {
   });
 }
 
-/** @param {{found: Checked}} props */
-function Result({ found }) {
-  const { rows, transactions, claims, anchor, problems, unknown } = found;
+/** @param {Checked} found */
+function verdictOf({ problems, unknown }) {
   const [verdict, tone, title] = problems.length
     ? ["different", "loss", "It differs: do not trust this record"]
     : unknown.length
       ? ["unchecked", "attention", "Nothing contradicts it, but not everything could be checked"]
       : ["agrees", "settled", "The rows are chained, and the chain has their transactions"];
+  return { verdict, tone, title };
+}
+
+/** @param {{found: Checked}} props */
+function Result({ found }) {
+  const { rows, transactions, claims, anchor, problems, unknown } = found;
+  const { verdict, tone, title } = verdictOf(found);
   const sentences = [
     `${counted(rows, "row")}, ${counted(transactions, "transaction")} looked up.`,
     claims ? `${counted(claims, "row")} without a block: somebody's word.` : "",

@@ -2,6 +2,7 @@
 
 import { get, text } from "../app/api.js";
 import { cut, words } from "../app/format.js";
+import { saveFile } from "../app/long_work.js";
 import { blocks, partsOf } from "../app/markdown.js";
 import { Letter } from "../app/market.js";
 import { Read } from "../app/refusal.js";
@@ -36,7 +37,7 @@ function All() {
   const q = (place.value.query.get("q") ?? "").slice(0, 32);
   const found = useResource((stop) => get("/kg/notes", { q, limit: SHOWN }, stop), [q]);
   return html`<${PageHead} title="Notes" lead="What is known of a token as markdown, with what is not known left out. Every ticker has a note.">
-      <a class="button" href="/kg/export" download="notes.zip">All notes as a zip</a><//>
+      <button type="button" onClick=${() => saveFile("notes.zip", "all notes as a zip", "/kg/export")}>All notes as a zip</button><//>
     <form class="row" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
       <label>How the ticker begins <input type="search" maxlength="32" value=${q} onInput=${(/** @type {any} */ event) => setQuery({ q: event.target.value })} /></label>
       ${q ? html`<a class="button" href=${link("notes", q)}>Read the note of ${cut(q, 32)}</a>` : null}</form>

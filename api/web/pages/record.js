@@ -1,13 +1,14 @@
 // Is this true? What was reported beside what is proven, and what this browser can check.
 
-import { pagesAgain, text } from "../app/api.js";
+import { pagesAgain } from "../app/api.js";
 import { clock, cut, shortHash, units, words } from "../app/format.js";
-import { Read, Refused } from "../app/refusal.js";
+import { saveFile } from "../app/long_work.js";
+import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { place, setQuery } from "../app/router.js";
 import { explorer } from "../app/session.js";
 import { Table } from "../app/table.js";
-import { Amount, Badge, download, html, Time, useRef, useState } from "../app/ui.js";
+import { Amount, Badge, html, Time, useRef, useState } from "../app/ui.js";
 import { CheckRecord } from "./check_record.js";
 import { REASONS } from "./what_if.js";
 
@@ -43,17 +44,12 @@ export default function Record({ id, mandate }) {
 function Steps({ id, rows, isWhole, kind }) {
   const kinds = [...new Set(rows.map((row) => row.kind))].sort();
   const shown = kind ? rows.filter((row) => row.kind === kind) : rows;
-  const save = async () =>
-    download(
-      `${id}.ndjson`,
-      await text(`/mandate-wallet/mandates/${id}/record`),
-      "application/x-ndjson",
-    );
-  const [error, setError] = useState(/** @type {unknown} */ (null));
-  return html`<section class="stack" aria-label="The record"><${Refused} error=${error} />
+  const save = () =>
+    saveFile(`${id}.ndjson`, "the record file", `/mandate-wallet/mandates/${id}/record`);
+  return html`<section class="stack" aria-label="The record">
     <${Table} name="record" label="the record's steps" columns=${COLUMNS} rows=${shown} keyOf=${(/** @type {RecordStep} */ row) => row.id}>
       <select aria-label="Kind of step" value=${kind} onChange=${(/** @type {any} */ event) => setQuery({ "record.kind": event.target.value })}><option value="">All kinds</option>${kinds.map((one) => html`<option value=${one}>${one}</option>`)}</select>
-      <button type="button" onClick=${() => save().catch(setError)}>Record file</button><//>
+      <button type="button" onClick=${save}>Record file</button><//>
     ${isWhole ? null : html`<p class="quiet">These are the newest ${rows.length} steps. The record file has all.</p>`}</section>`;
 }
 

@@ -1,13 +1,14 @@
 // The week in figures that balance to the last micro-USDC, to read and to file.
 
-import { blob, get } from "../app/api.js";
+import { get } from "../app/api.js";
 import { Bridge } from "../app/chart.js";
 import { amountText, clock, signOf, units } from "../app/format.js";
-import { Read, Refused } from "../app/refusal.js";
+import { saveFile } from "../app/long_work.js";
+import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
-import { Amount, Badge, download, Empty, html, PageHead, Unknown, useState } from "../app/ui.js";
+import { Amount, Badge, Empty, html, PageHead, Unknown } from "../app/ui.js";
 
 /**
  * @typedef {import("../app/answers.js").AllStatements} AllStatements
@@ -22,13 +23,13 @@ export default function Statements() {
     ? `/mandate-wallet/mandates/${encodeURIComponent(mandate)}/statement`
     : "/mandate-wallet/me/statement";
   const found = useResource((stop) => get(path, { week }, stop), [path, week]);
-  const [error, setError] = useState(/** @type {unknown} */ (null));
   const name = `statement-${mandate ?? "all"}-${week || "this-week"}`;
   // bytes: an answer that is read as text loses the mark by which Excel knows UTF-8
   const save = (/** @type {"csv" | "pdf"} */ format) =>
-    blob(path, { week, format, bom: format === "csv" ? 1 : null })
-      .then((content) => download(`${name}.${format}`, content, content.type))
-      .catch(setError);
+    saveFile(`${name}.${format}`, `the statement as ${format.toUpperCase()}`, path, {
+      ...{ week, format },
+      bom: format === "csv" ? 1 : null,
+    });
   return html`<${PageHead} title="Statements" lead=${mandate ? `Mandate ${mandate}` : "All your mandates"}>
       <button type="button" onClick=${() => save("csv")}>CSV</button><button type="button" onClick=${() => save("pdf")}>PDF</button><//>
     <form class="row with-fields" onSubmit=${(
@@ -39,7 +40,6 @@ export default function Statements() {
     }}>
       <div class="field narrow"><label for="week">Week</label><input id="week" name="week" value=${week} placeholder="this week" /></div><button>Show</button>
       ${mandate ? html`<button type="button" class="plain" onClick=${() => setQuery({ mandate: null })}>All mandates</button>` : null}</form>
-    <${Refused} error=${error} />
     <${Read} of=${found} what="the statement">${(
       /** @type {AllStatements | Statement} */ data,
     ) => html`
