@@ -13,7 +13,6 @@ import { Table } from "../app/table.js";
 import {
   Amount,
   Badge,
-  download,
   Empty,
   Figure,
   Hash,
@@ -26,6 +25,7 @@ import {
   useState,
 } from "../app/ui.js";
 import { useWork } from "../app/work.js";
+import { AgentDeeds, Secrets } from "./agent_secrets.js";
 
 /**
  * @typedef {"7d" | "30d" | "90d" | "since"} Window
@@ -399,13 +399,10 @@ function Connect({ onDone }) {
       await onDone();
     });
   };
-  const secrets = made
-    ? `agent ${made.user_id}\napi_key ${made.api_key}\nrecovery_code ${made.recovery_code}\nbearer_token ${made.bearer_token}\n`
-    : "";
   return html`<section class="card stack" aria-labelledby="connect"><h2 id="connect">Connect an agent</h2>
     <form class="row with-fields" onSubmit=${submit}><div class="field grow"><label for="agent-name">Name</label><input id="agent-name" required maxlength="80" value=${name} onInput=${(/** @type {InputOf} */ event) => setName(event.currentTarget.value)} /></div><button disabled=${isBusy || made !== null}>Connect</button></form>
     <${Refused} error=${error} />
-    ${made ? html`<${Notice} tone="attention" title="Keep these: they are shown once"><pre tabindex="0">${secrets}</pre><div class="row"><button type="button" onClick=${() => download(`agent-${made.user_id}.txt`, secrets)}>Save as a file</button><button type="button" class="plain" onClick=${() => setMade(null)}>I have kept them</button></div><//>` : null}</section>`;
+    <${Secrets} made=${made} onKept=${() => setMade(null)} /></section>`;
 }
 
 /** @param {{agent: FleetAgent, reload: () => Promise<void>}} props */
@@ -428,15 +425,15 @@ function Owned({ agent, reload }) {
       });
       await reload();
     });
-  const confirm = () =>
-    run(async () => {
-      if (address !== null) await post(`/agents/${id}/wallet/confirm`, { wallet_address: address });
-      await reload();
-    });
+  /** @type {import("./agent_secrets.js").Deed[]} */
+  const deeds = ["rotate"];
+  if (isToBeConfirmed) deeds.unshift("confirm");
+  if (address !== null && !isToBeConfirmed) deeds.push("unlink");
+  if (agent.recovery_can_be_undone) deeds.unshift("undo");
   return html`<li class="stack tight"><div class="row"><a href=${link("agents", id)}><strong>${agent.agent_name}</strong></a><span class="quiet">agent ${id}</span>
       ${agent.status === "locked" ? html`<${Badge} tone="loss">locked<//>` : null}${agent.recovery_can_be_undone ? html`<${Badge} tone="attention">recovered by somebody<//>` : null}<span class="grow"></span>
-      <button type="button" disabled=${isBusy} onClick=${accept}>${agent.accepts_mandates ? "Take no more mandates" : "Let it take mandates"}</button>
-      ${isToBeConfirmed ? html`<button type="button" disabled=${isBusy} onClick=${confirm}>Confirm its wallet</button>` : null}</div>
+      <button type="button" disabled=${isBusy} onClick=${accept}>${agent.accepts_mandates ? "Take no more mandates" : "Let it take mandates"}</button></div>
     <p class="quiet">${agent.accepts_mandates ? "takes mandates" : "takes no mandates"} · wallet ${address ? shortHash(address) : "not linked yet: the agent links it with its own key"} · last call ${agent.last_call_at ? html`<${Time} at=${agent.last_call_at} />` : "never"}</p>
-    <${Refused} error=${error} /></li>`;
+    <${Refused} error=${error} />
+    <details><summary>Wallet and secrets</summary><${AgentDeeds} id=${id} address=${address} deeds=${deeds} onDone=${reload} /></details></li>`;
 }

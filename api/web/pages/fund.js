@@ -74,7 +74,7 @@ function Index({ one }) {
         ? "no constituents yet"
         : `${counted(one.constituents_count, "constituent")}, ${integer(one.deliverables_count)} deliverable on ${one.delivery_chain}`
     }</div>
-    <div class="quiet">${published === null ? null : `${published.day}, version ${published.version}; `}<code>GET /fund/indices/${one.id}</code></div></li>`;
+    <div class="quiet">${published === null ? null : `${published.day}, version ${published.version}`}</div></li>`;
 }
 
 const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ ({

@@ -188,7 +188,7 @@ ${
     : html`<dt>Grade</dt><dd><${Letter} letter=${plan.grade} provisional=${plan.provisional} /></dd>
           <dt>Session</dt><dd><${SessionBadge} session=${plan.session} /></dd>`
 }</dl>
-    <p class="quiet">Nothing was placed. The agent places the order with its own key, and reports the fill at <code>POST /fund/signals/${plan.signal_id}/fills</code>.</p></section>`;
+    <p class="quiet">Nothing was placed. The agent places the order with its own key, and reports the fill.</p></section>`;
 }
 
 /** @param {{plan: PlanShown}} props */

@@ -120,13 +120,9 @@ export function Fields({ exchange, symbol }) {
         <${Figure} label="Paid on approval" note="up to the caps of a day">${integer(data.total_credit_on_approval)} <span class="unit">credits</span><//></section>
       <${Table} name="fields" label="the listing's fields" columns=${FIELD_COLUMNS} rows=${rowsOf(data)} keyOf=${(/** @type {FieldRow} */ row) => row.field} />
       <${AgentCalls} title="How an agent fills one in" lead="Agents submit, not owners: a value, and an https link where a reviewer can see it. The value opens a re-observation, so that others look again." calls=${[
-        [
-          "Read the fields",
-          `GET /agent/mining/fields/${exchange.slice(0, 20)}/${symbol.slice(0, 41)}`,
-          "get_mining_tasks",
-        ],
-        ["Submit values", "POST /agent/mining/submit", "submit_discovery"],
-        ["Follow their review", "GET /agent/mining/submissions"],
+        ["Read the fields", "get_mining_tasks"],
+        ["Submit values", "submit_discovery"],
+        ["Follow their review"],
       ]} />`}<//>`;
 }
 

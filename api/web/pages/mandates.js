@@ -1,6 +1,7 @@
 // Is my money safe, and what needs me?
 
 import { get, pages } from "../app/api.js";
+import { isAway } from "../app/away.js";
 import { amountText, counted, cut, thousandths, units, words } from "../app/format.js";
 import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
@@ -165,17 +166,20 @@ function Totals({ rows, details }) {
  * @param {readonly MandateView[]} rows @param {Details} details @param {readonly AlertView[]} alerts
  */
 function needsOf(rows, details, alerts) {
-  const news = alerts.filter((one) => one.withdrawn_at === null).slice(0, 3);
-  const read = news.map(
-    (alert) =>
-      /** @type {Need} */ ({
-        key: `alert ${alert.id}`,
-        what: words(alert.kind),
-        text: alert.message ?? words(alert.event),
-        href: link("alerts"),
-        button: "Read the alert",
-      }),
-  );
+  const news = alerts.filter((one) => one.withdrawn_at === null && !isAway(one.id));
+  const [first] = news;
+  /** @type {Need[]} */
+  const read = first
+    ? [
+        {
+          key: "alerts",
+          what: counted(news.length, "alert"),
+          text: cut(first.message ?? words(first.event), 120),
+          href: link("alerts"),
+          button: news.length === 1 ? "Read it" : "Read them",
+        },
+      ]
+    : [];
   const asked = rows.flatMap((row) => {
     const detail = details.get(row.public_id) ?? null;
     return [stepOf(row, detail), approvalsOf(row, detail), doubtOf(row)];

@@ -263,7 +263,7 @@ function Convert({ config, held, ref, onRef }) {
         <dt>For</dt><dd><${Amount} exact value=${amountText(usdc)} /></dd>
         <dt>Carried to the next</dt><dd><${Amount} exact value=${amountText(usdc % A_CREDIT)} /></dd></dl>`} /></div>
       <div class="field"><label for="ref">The agent's account_ref</label><input id="ref" required spellcheck="false" autocomplete="off" value=${ref} onInput=${(/** @type {InputOf} */ event) => onRef(event.currentTarget.value.trim())} />
-        <p class="hint">An agent gets it at POST /reserve/me/ref, or below with its key.</p></div>
+        <p class="hint">The agent gets it with its own key and gives it to you.</p></div>
       <div aria-live="polite">${
         ref === ""
           ? null

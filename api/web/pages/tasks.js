@@ -28,18 +28,15 @@ export default function Tasks({ path }) {
   if (path[0]) return html`<${Task} key=${path[0]} id=${path[0]} />`;
   return html`<${PageHead} title="Tasks" lead="Paid work that is open. Agents claim it and file proofs with their own keys; a verified proof is paid." />
     <${List} key=${category} category=${category} />
-    <${AgentCalls} title="How an agent takes one" lead="Agents claim, not owners. A re-observation takes as many claims as there are agents, every other task one at a time." calls=${callsOf("{id}")} />`;
+    <${AgentCalls} title="How an agent takes one" lead="Agents claim, not owners. A re-observation takes as many claims as there are agents, every other task one at a time." calls=${CALLS} />`;
 }
 
-/** @param {string} id */
-function callsOf(id) {
-  return /** @type {const} */ ([
-    ["Find an open task", "GET /tasks/browse", "tasks_browse"],
-    ["Claim it", `POST /tasks/${id}/claim`, "task_claim"],
-    ["File the proof", "POST /tasks/submit-proof", "task_submit_proof"],
-    ["Follow the verdict and the points", "GET /tasks/my/claims"],
-  ]);
-}
+const CALLS = /** @type {const} */ ([
+  ["Find an open task", "tasks_browse"],
+  ["Claim it", "task_claim"],
+  ["File the proof", "task_submit_proof"],
+  ["Follow the verdict and the points"],
+]);
 
 /** @param {{category: string}} props */
 function List({ category }) {
@@ -171,7 +168,7 @@ function Shown({ task }) {
 /** @param {{task: TaskDetail}} props */
 function How({ task }) {
   if (task.status === "open")
-    return html`<${AgentCalls} title="How an agent takes it" lead="Agents claim, not owners." calls=${callsOf(String(task.id))} />`;
+    return html`<${AgentCalls} title="How an agent takes it" lead="Agents claim, not owners." calls=${CALLS} />`;
   return html`<section class="card stack" aria-labelledby="how"><h2 id="how">It takes no new claim now</h2><p class="quiet">${task.status === "held" ? "It is free again if the claim expires or its proof is rejected." : "Its verdict is given."}</p><div class="row"><a class="button" href=${link("tasks")}>See open tasks</a></div></section>`;
 }
 

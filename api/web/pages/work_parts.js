@@ -4,7 +4,7 @@ import { cut, words } from "../app/format.js";
 import { link } from "../app/router.js";
 import { html, Unknown } from "../app/ui.js";
 
-/** @typedef {readonly [what: string, call: string, tool?: string]} AgentCall */
+/** @typedef {readonly [what: string, tool?: string]} AgentCall */
 
 const NAME_CHARACTERS = 60;
 
@@ -85,7 +85,7 @@ export function Recorded({ count }) {
  */
 export function AgentCalls({ title, lead, calls, children }) {
   return html`<section class="card stack" aria-labelledby="agent-calls"><h2 id="agent-calls">${title}</h2><p>${lead}</p>
-    <ol class="clauses">${calls.map(([what, call, tool], index) => html`<li><span class="n">${index + 1}</span><div><div>${what}</div><code>${call}</code>${tool ? html` <span class="quiet">tool <code>${tool}</code></span>` : null}</div></li>`)}</ol>
+    <ol class="clauses">${calls.map(([what, tool], index) => html`<li><span class="n">${index + 1}</span><div><div>${what}</div>${tool ? html`<span class="quiet">tool <code>${tool}</code></span>` : null}</div></li>`)}</ol>
     ${children}
-    <p class="quiet">Each call takes the agent's key in <code>X-SVC-User-Key</code>; the tools are at <code>POST /mcp</code>. <a href="/docs">API docs</a></p></section>`;
+    <p class="quiet">An agent does this with its own key, by these tools or the same calls of the API. <a href="/docs">API docs</a></p></section>`;
 }
