@@ -1,7 +1,7 @@
 // One way to show that something did not work: the sentence, and the first next call as a button.
 
 import { ApiRefusal, OfflineError, SlowError } from "./api.js";
-import { clock } from "./format.js";
+import { clock, sentenced } from "./format.js";
 import { link } from "./router.js";
 import { html, Notice, useEffect, useState } from "./ui.js";
 import { WalletError } from "./wallet.js";
@@ -102,6 +102,22 @@ export function Refused({ error, onRetry, title }) {
   return html`<${Notice} tone="loss" title=${title ?? "This page failed"}>
     <p>${String(/** @type {any} */ (error)?.message ?? error).slice(0, 300)}</p>${again(onRetry)}
   <//>`;
+}
+
+const NAMED = /(?:^|\. )([a-z_]+(?:[.[][\w\]]+)*): /g;
+
+/**
+ * What a refusal says of single fields, by the field's name as the service writes it: "budget_usdc: stay within …".
+ * @param {unknown} error @returns {Readonly<Record<string, string>>} none where it is about the whole
+ */
+export function faultsOf(error) {
+  if (!(error instanceof ApiRefusal) || !error.reason.startsWith("invalid_")) return {};
+  const [before, ...parts] = error.message.split(NAMED);
+  if (before !== "") return {};
+  const found = /** @type {Record<string, string>} */ ({});
+  for (let at = 0; at + 1 < parts.length; at += 2)
+    found[parts[at] ?? ""] = `${sentenced(parts[at + 1] ?? "").replace(/\.$/, "")}.`;
+  return found;
 }
 
 /** @param {{refusal: ApiRefusal, onRetry?: (() => void) | null, title?: string}} props */

@@ -1,8 +1,8 @@
 // What am I about to sign? One form, the arithmetic beside it, then the terms in plain words.
 
 import { get, post, put } from "../app/api.js";
-import { units } from "../app/format.js";
-import { Read, Refused } from "../app/refusal.js";
+import { counted, units } from "../app/format.js";
+import { faultsOf, Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place } from "../app/router.js";
 import { html, Notice, PageHead, useState } from "../app/ui.js";
@@ -28,6 +28,8 @@ const AMOUNTS = /** @type {const} */ ([
   "daily_cap_usdc",
   "approval_above_usdc",
 ]);
+/** Fields behind "More". */
+const MORE = ["approval_above_usdc", "fee_percent", "targets_text"];
 const AMOUNT = /^\d{1,13}(\.\d{1,6})?$/;
 /** What a new form begins with. */
 const START = {
@@ -119,15 +121,25 @@ function Form({ id, draft, agents, listing, agentId }) {
   );
   const { isBusy, error, run } = useWork();
   const wrong = faults(values);
+  // what the service refused stands at its field until that is changed
+  const refused = refusedFields(error);
+  const [changedSince, setChangedSince] = useState(/** @type {readonly string[]} */ ([]));
+  const standing = Object.entries(refused).filter(([name]) => !changedSince.includes(name));
   const [isTried, setTried] = useState(false);
   const set = (/** @type {keyof Values} */ name) => (/** @type {InputOf} */ event) => {
     const { value } = event.currentTarget;
     setValues((old) => ({ ...old, [name]: value }));
+    setChangedSince((old) => [...old, name]);
   };
-  const field = { values, set, wrong: isTried ? wrong : {} };
+  const field = {
+    values,
+    set,
+    wrong: isTried ? { ...Object.fromEntries(standing), ...wrong } : {},
+  };
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
     setTried(true);
+    setChangedSince([]);
     if (Object.keys(wrong).length > 0) {
       requestAnimationFrame(() =>
         /** @type {HTMLElement | null} */ (document.querySelector("[aria-invalid=true]"))?.focus(),
@@ -159,7 +171,7 @@ function Form({ id, draft, agents, listing, agentId }) {
       <${Text} name="daily_cap_usdc" label="Cap per 24 hours" hint="At most this in any 24 hours, whatever comes back. Empty: the whole budget." unit="USDC" ...${field} />
       <${Text} name="stop_percent" label="Stop line" hint="Stop when this much of the budget is lost." unit="%" ...${field} />
       <${Text} name="horizon_days" label="For how long" hint="The agent may act for this many days." unit="days" ...${field} />
-      <details><summary>More: approval threshold, the agent's share, targets, paper</summary><div class="stack" >
+      <details open=${standing.some(([name]) => MORE.includes(name))}><summary>More: approval threshold, the agent's share, targets, paper</summary><div class="stack" >
         <${Text} name="approval_above_usdc" label="Tell me above" hint="Actions above this are listed for you. Stored; nothing waits for your answer yet." unit="USDC" ...${field} />
         <${Text} name="fee_percent" label="The agent's share of the gain" hint="Paid at the settlement; nothing without a gain." unit="%" ...${field} />
         <${Targets} ...${field} />
@@ -172,7 +184,8 @@ function Form({ id, draft, agents, listing, agentId }) {
               html`<label class="row"><input type="radio" name="market_mode" value=${value} checked=${values.market_mode === value} onChange=${set("market_mode")} />${label}</label>`,
           )}</fieldset>
       </div></details>
-      <${Refused} error=${error} />
+      <${Refused} error=${Object.keys(refused).length > 0 ? null : error} />
+      ${standing.length > 0 ? html`<p class="loss" role="alert">■ The service refused ${counted(standing.length, "field")}; the reason is at the field.</p>` : null}
       <div class="row"><button class="primary" disabled=${isBusy}>${isBusy ? "Saving …" : "Save and read the terms"}</button>
         <a class="button" href=${id ? link("mandates", id) : link("mandates")}>Cancel</a></div>
     </form>
@@ -248,6 +261,21 @@ export function faults(values) {
   if (values.targets === "own" && listOf(values.targets_text) === null)
     found.targets_text = "This is not a JSON list.";
   return found;
+}
+
+/** Fields of the service that have another name here. */
+const NAMES = /** @type {Readonly<Record<string, string>>} */ ({
+  stop_floor_bps: "stop_percent",
+  "payout_rule.bps": "fee_percent",
+});
+
+/** What the service refused, by field of this form; nothing where one of them is not shown here. @param {unknown} error */
+function refusedFields(error) {
+  const found = Object.entries(faultsOf(error)).map(([name, text]) => [
+    name.startsWith("allowed_targets") ? "targets_text" : (NAMES[name] ?? name),
+    text,
+  ]);
+  return found.every(([name = ""]) => Object.hasOwn(START, name)) ? Object.fromEntries(found) : {};
 }
 
 /** @param {string} text @returns {unknown[] | null} */
