@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from sqlalchemy import Integer, Row, cast, delete, exists, func, literal_column, or_, select, update
+from sqlalchemy import Integer, cast, delete, exists, func, literal_column, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -145,7 +145,7 @@ def shown_mark(session: Session, vault_id: int, now: datetime) -> FundPaperMark 
 
 def shown_course(
     session: Session, newest: FundPaperMark, opened_at: datetime, most: int
-) -> Sequence[Row[tuple[datetime, int]]]:
+) -> list[tuple[datetime, int]]:
     """(at, worth in USDC base units) of the marks up to this one, rising; at most `most`, evenly
     thinned by hours, this one included.
     """
@@ -157,7 +157,7 @@ def shown_course(
         FundPaperMark.hour <= newest.hour,
         cast(before, Integer) % every == 0,
     )
-    return session.execute(query.order_by(FundPaperMark.hour)).all()
+    return [(at, nav) for at, nav in session.execute(query.order_by(FundPaperMark.hour))]
 
 
 def opened_at(session: Session, vault_id: int) -> datetime | None:

@@ -25,6 +25,7 @@ const EVERY_S = 30;
 const PAGE_ROWS = 50;
 const NAME_CHARACTERS = 80;
 const MOST_MARKETS = 12;
+const DAY_MS = 86_400_000;
 
 /** @param {{id: string}} props */
 export function Vault({ id }) {
@@ -191,7 +192,9 @@ function Past({ id }) {
 
 /** @param {{rows: readonly SignalShown[]}} props the weight of each market over time, the newest signal first */
 function Course({ rows }) {
-  const [first, last] = [rows.at(-1)?.at ?? "", rows[0]?.at ?? ""];
+  const first = rows.at(-1)?.at ?? "";
+  // what is younger is live, and not shown here
+  const last = new Date(Date.now() - DAY_MS).toISOString();
   const markets = [...new Set(rows.map((one) => one.market))].slice(0, MOST_MARKETS);
   return html`<div class="card stack tight"><h3>Weights over time</h3>
     <table class="bridge" aria-label="The weight of each market over time"><tbody>${markets.map(
