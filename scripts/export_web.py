@@ -3,21 +3,19 @@ writes api/web/app/contracts.js.
 
 Selectors of the functions that a page calls or reads, the topic of VaultCreated, the hash of a vault's
 creation code (it gives a vault's address), the exits that venues declare, and every error with its
-arguments and meaning. Source: core/chain/abis and core/mandate/venues.
+arguments; app/refusals.js has a sentence for each. Source: core/chain/abis and core/mandate/venues.
 """
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from eth_utils.crypto import keccak
 
-from core.chain.abi import FunctionAbi, creation_code, errors_by_selector, function, topic_of
+from core.chain.abi import creation_code, errors_by_selector, function, topic_of
 from core.hexes import bytes_of, hex_of
 from core.mandate.venues.registry import Exit, venues
-from scripts.export_abis import meanings
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULE = ROOT / "api" / "web" / "app" / "contracts.js"
@@ -64,17 +62,12 @@ def selectors() -> dict[str, str]:
 
 def errors() -> dict[str, dict[str, Any]]:
     """By selector."""
-    notes = meanings()
     return {
-        selector: _error(error, notes) for selector, error in sorted(errors_by_selector().items())
-    }
-
-
-def _error(error: FunctionAbi, notes: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "name": error.name,
-        "inputs": [[one.name, one.type] for one in error.inputs],
-        "meaning": notes.get(error.name, ""),
+        selector: {
+            "name": error.name,
+            "inputs": [[one.name, one.type] for one in error.inputs],
+        }
+        for selector, error in sorted(errors_by_selector().items())
     }
 
 
@@ -107,7 +100,7 @@ def module_text() -> str:
     return (
         HEAD
         + "\n".join(_constant(*one) for one in constants)
-        + "\n/**\n * @typedef {{name: string, inputs: [string, string][], meaning: string}} ErrorAbi\n"
+        + "\n/**\n * @typedef {{name: string, inputs: [string, string][]}} ErrorAbi\n"
         + " * @type {Readonly<Record<string, ErrorAbi>>}\n */\n"
         + f"export const ERRORS = {{\n{lines}\n}};\n"
     )

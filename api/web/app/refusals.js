@@ -15,11 +15,10 @@ import { timeText, usdcText } from "./words.js";
  */
 
 /**
- * The refusals that an owner meets, and those of OpenZeppelin's contracts; what is not here is explained by
- * its meaning in our contracts.
+ * Every error of our contracts and of OpenZeppelin's that they inherit: what happened, and what to do.
+ * @type {Readonly<Record<string, Words>>}
  */
-/** @type {Readonly<Record<string, Words>>} */
-const OWNER_WORDS = {
+export const SENTENCES = {
   NotOwner: ({ caller }) => [
     `Only the owner can do this; ${caller} is not the owner.`,
     "Choose the owner's account in your wallet.",
@@ -78,6 +77,105 @@ const OWNER_WORDS = {
   VaultExists: ({ vault }) => [`The vault ${vault} exists already.`, "Stop it instead."],
   TermsWereCancelled: () => ["These terms were cancelled; they can never become a vault.", ""],
   BadSignature: ({ signer }) => [`The signature of ${signer} does not hold.`, "Sign again."],
+  NotAgent: ({ caller }) => [`Only the agent can do this; ${caller} is not the agent.`, ""],
+  NotKeeper: ({ caller }) => [`Only the keeper can do this; ${caller} is not the keeper.`, ""],
+  NotOperator: ({ caller }) => [
+    `Only the operator can do this; ${caller} is not the operator.`,
+    "",
+  ],
+  NotPayee: ({ caller }) => [`Only the payee can do this; ${caller} is not the payee.`, ""],
+  NotFactory: ({ caller }) => [`Only the factory can do this; ${caller} is not the factory.`, ""],
+  NotAdapter: ({ caller }) => [`${caller} is not an adapter that this mandate uses.`, ""],
+  NotAdminOrPauser: ({ caller }) => [
+    `Only the factory's admin or a pauser can do this; ${caller} is neither.`,
+    "Choose one of these accounts in your wallet.",
+  ],
+  NotAVault: ({ account }) => [`${account} is not a vault with signed terms.`, ""],
+  NoAgent: () => ["The mandate has no agent: it is paused, or none was set.", "Resume it first."],
+  OverPerTxCap: ({ requested, cap }) => [
+    `${usdc(requested)} USDC in one action is above the cap of ${usdc(cap)} USDC.`,
+    "Choose a smaller amount.",
+  ],
+  OverDailyCap: ({ requested, left }) => [
+    `${usdc(requested)} USDC is more than the ${usdc(left)} USDC that are left of the cap per 24 hours.`,
+    "Choose a smaller amount, or wait until the window frees.",
+  ],
+  OverMaxSpend: ({ drop, spent }) => [
+    `The vault lost ${usdc(drop)} USDC, more than the ${usdc(spent)} USDC that the call was allowed to spend.`,
+    "",
+  ],
+  RecipientNotVault: ({ target, found }) => [
+    `The call at ${target} would pay ${found}, not the vault.`,
+    "",
+  ],
+  CalldataTooShort: ({ target }) => [
+    `The call at ${target} is cut off before it names who is paid.`,
+    "",
+  ],
+  ApprovalLeft: ({ target }) => [`${target} kept an allowance that was taken back.`, ""],
+  EmptyBatch: () => ["The batch has no call.", "Add at least one call."],
+  ExitNotFree: () => ["A call that closes a position must not spend USDC.", "Set its amount to 0."],
+  UnderMinOut: ({ out, minOut }) => [
+    `You would get ${out} base units, less than the ${minOut} that you accept.`,
+    "Ask for a new quote, then try again.",
+  ],
+  SelfPayment: ({ payTo }) => [`The vault would pay ${payTo}, which is its own side.`, ""],
+  BadTerms: ({ field, value, bound }) => [
+    `The terms' field ${field} is out of bounds: ${value}, and the bound is ${bound}.`,
+    "Change the terms and sign again.",
+  ],
+  BadRuleCount: ({ count, max }) => [
+    `The terms list ${count} targets; at least 1 and at most ${max} are possible.`,
+    "Change the terms and sign again.",
+  ],
+  RulesHashMismatch: () => ["The list of targets is not the one that was signed.", "Sign again."],
+  RulesNotSorted: ({ index }) => [`The list of targets is not in order at number ${index}.`, ""],
+  UnknownKind: ({ index }) => [`Target ${index} of the terms is of an unknown kind.`, ""],
+  ForbiddenTarget: ({ target }) => [
+    `${target} may never be a target of a mandate.`,
+    "Take it out of the terms and sign again.",
+  ],
+  AdapterNotListed: ({ adapter }) => [
+    `The adapter ${adapter} is not on the factory's list.`,
+    "Choose another target, or ask the operator to list it.",
+  ],
+  AdapterAlreadyListed: ({ adapter }) => [`The adapter ${adapter} is listed already.`, ""],
+  AdapterAlreadySet: ({ adapter }) => [`The venue has its adapter already: ${adapter}.`, ""],
+  BadAddress: ({ account }) => [`${account} cannot be used as this address.`, "Check the address."],
+  DeadlinePassed: ({ deadline }) => [
+    `The signature was valid until ${time(deadline)}.`,
+    "Sign again.",
+  ],
+  NonceUsed: () => ["This signature was used already.", "Ask for a new one."],
+  SettleTooEarly: ({ from }) => [`The mandate can be settled from ${time(from)} on.`, ""],
+  NothingToSettle: () => ["The mandate is settled; nothing is owed any more.", ""],
+  MandateWorking: () => ["The mandate is at work.", "Stop it first."],
+  AboveStopLine: ({ worth, stopFloor }) => [
+    `The vault is worth ${usdc(worth)} USDC, above the stop line of ${usdc(stopFloor)} USDC.`,
+    "To stop it all the same, use the owner's stop.",
+  ],
+  ReservedReason: ({ reason }) => [
+    `The reason “${reason}” is kept for the stop line.`,
+    "Give another reason.",
+  ],
+  NotProposed: ({ caller }) => [`${caller} was not proposed, so there is nothing to accept.`, ""],
+  ProposalPending: ({ proposed }) => [
+    `Another proposal is pending: ${proposed}.`,
+    "Cancel that one first.",
+  ],
+  ProposalTooEarly: ({ eta }) => [`The proposal can be accepted from ${time(eta)} on.`, ""],
+  ProposalExpired: ({ lastSecond }) => [
+    `The proposal could be accepted until ${time(lastSecond)}.`,
+    "Propose it again.",
+  ],
+  EpochNotAfter: ({ epoch }) => [`Epoch ${epoch}, or a later one, was posted already.`, ""],
+  EpochNotOver: ({ endsAt }) => [`The epoch ends at ${time(endsAt)}.`, "Post it after that."],
+  RootIsStart: () => ["The root is the one that means “nothing was posted yet”.", ""],
+  OtherRootBefore: () => ["The root before this one is another than the poster says.", ""],
+  SafeCastOverflowedUintToInt: ({ value }) => [
+    `The number ${value} is too large.`,
+    "Choose a smaller amount.",
+  ],
   ERC20InsufficientBalance: ({ sender, balance, needed }) => [
     `${sender} has ${balance} base units of the token, and ${needed} are needed (1 USDC is 1000000).`,
     "Get more of the token, or choose a smaller amount.",
@@ -143,8 +241,9 @@ export function refusalOf(data) {
   if (data === null || error === undefined) return unknownRefusal(data);
   try {
     const args = argumentsOf(error.inputs, data.slice(10));
-    const words = OWNER_WORDS[error.name];
-    const [sentence, next] = words === undefined ? [meaning(error), ""] : words(args);
+    const words = SENTENCES[error.name];
+    if (words === undefined) return unknownRefusal(data);
+    const [sentence, next] = words(args);
     return { name: error.name, args, sentence, next };
   } catch {
     return unknownRefusal(data);
@@ -171,11 +270,6 @@ function unknownRefusal(data) {
     sentence: `The contract refuses the call for a reason that is not known here (data: ${bytes}).`,
     next: "",
   };
-}
-
-/** @param {{name: string, meaning: string}} error */
-function meaning(error) {
-  return `The contract refuses the call: ${error.meaning.replace(/^Thrown /, "")}`;
 }
 
 /**

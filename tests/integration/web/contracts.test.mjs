@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import { AbiError, rulesOf, textOfWord, uintOf, wordsOf } from "../../../api/web/app/abi.js";
 import { addressOf, checksummed, keccak256 } from "../../../api/web/app/keccak.js";
-import { refusalOf } from "../../../api/web/app/refusals.js";
+import { refusalOf, SENTENCES } from "../../../api/web/app/refusals.js";
 import { timeText, usdcText } from "../../../api/web/app/words.js";
 import { stopCall, unwindCall, withdrawCall } from "../../../api/web/exit/calls.js";
 
@@ -60,7 +60,8 @@ test("every error of the contracts is read with its arguments", () => {
   }
 });
 
-test("every error has a sentence that is not its name", () => {
+test("every error of the ABIs has a sentence of its own, and no other has one", () => {
+  assert.deepEqual(Object.keys(SENTENCES).sort(), vectors.errors.map(({ name }) => name).sort());
   for (const { data, name } of vectors.errors) {
     const { sentence } = refusalOf(data);
     assert.ok(sentence.includes(" ") && !sentence.includes(name), `${name}: ${sentence}`);
