@@ -38,6 +38,7 @@ from api.kernel.route import routes_of
 from api.kernel.streams import Streams, StreamTimes, most_open
 from api.kernel.tokens import token_hash
 from api.kernel.workers import THREADS
+from api.local_stack import OPERATIONS, LocalStack, local_stack
 from api.payments.figures import SettlerGas
 from api.payments.own_settler import OwnSettler
 from api.payments.payment_config import GasBudget, PaymentConfig, Settler
@@ -107,13 +108,15 @@ def create_app(deps: Deps) -> FastAPI:
     )
     app.state.streams, app.state.shared = streams, Shared(deps, KeptAnswers(deps.clock))
     app.router.default = without_slash(app.router)
+    local = deps.parts.find(LocalStack)
     described = cache(lambda: api_document(deps.catalogue, deps.base_url))
     app.router.routes.extend(
         [
             route_of(deps),
             *routes_of(routed(deps.catalogue)),
             *docs_page.routes_of(described, NAME),
-            *console.routes_of(),
+            *routes_of(() if local is None else OPERATIONS),
+            *console.routes_of(None if local is None else local.rpc_url),
         ]
     )
     app.openapi = described  # type: ignore[method-assign]  # FastAPI's documented hook
@@ -184,6 +187,7 @@ def deps_of(settings: Settings) -> Deps:
             FundSetup(
                 SimulatedAccounts(chain) if local else NoAccounts(), settings.fund_credit_bonds
             ),
+            local_stack(chain, settings.rpc_urls[0]) if local and settings.local_stack else None,
         ),
     )
 

@@ -207,6 +207,10 @@ class Settings(
     trusted_proxies: Annotated[list[Network], NoDecode, BY_COMMAS] = Field(
         default=[], description="addresses and networks whose X-Forwarded-For is trusted"
     )
+    local_stack: bool = Field(
+        default=False,
+        description="`make up` sets it: the faucet and the built-in wallet of its own chain; they exist nowhere else",
+    )
     api_metrics_port: int = metrics_port("where the API serves its metrics, on HOST; 0: nowhere")
 
     # Custody: API and keeper

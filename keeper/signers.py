@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.chain.reader import is_anvil
 from core.chain.remote_signer import RemoteSigner
 from core.chain.signer import Signer, local_signer, secret_of
 from core.errors import InvalidParameterError, MandateError, OutsideError
@@ -21,7 +22,6 @@ from keeper.state import Role
 # what a signer that cannot sign may raise
 UNSIGNED = (MandateError, OutsideError, OSError, ValueError, TypeError)
 ERROR_CHARACTERS = 300
-LOCAL_CLIENT = "anvil/"  # web3_clientVersion of a chain that runs on this machine for development
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PREFIXES = {
     Role.KEEPER: "KEEPER",
@@ -30,11 +30,6 @@ PREFIXES = {
     Role.CUSTODY: "CUSTODY_GAS",
     Role.SPONSOR: "SPONSOR",
 }  # of the settings' names
-
-
-def is_local(client_version: str) -> bool:
-    """Whether this is a chain on this machine for development."""
-    return client_version.lower().startswith(LOCAL_CLIENT)
 
 
 def words_of(error: Exception) -> str:
@@ -59,7 +54,7 @@ def require_allowed(address: str, client_version: str, *, plain_variable: str | 
 
     Errors: InvalidParameterError on a chain that is not local.
     """
-    if is_local(client_version):
+    if is_anvil(client_version):
         return
     if plain_variable is not None:
         better = plain_variable.replace("PRIVATE_KEY", "KEYSTORE")

@@ -9,6 +9,9 @@ PERSONAS = ("deployer", "owner", "agent", "keeper", "guard", "operator", "strang
 # else may.
 SETTLER_NUMBER, TREASURY_NUMBER, GAS_NUMBER = 7, 8, 9
 SPONSOR_NUMBER = 11
+# The console's: its built-in wallet, and practice agents (api/web/local/node.js).
+VISITOR_NUMBER = 12
+ACCOUNTS = 24
 
 
 def personas() -> dict[str, dict[str, str]]:

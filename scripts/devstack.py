@@ -30,12 +30,13 @@ from core.db import embedded
 from core.environment import unquoted
 from core.settings import Settings
 from scripts._accounts import (
+    ACCOUNTS,
     GAS_NUMBER,
-    PERSONAS,
     SETTLER_NUMBER,
     SPONSOR_NUMBER,
     TEST_PHRASE,
     TREASURY_NUMBER,
+    VISITOR_NUMBER,
     personas,
     wallet_of,
 )
@@ -265,7 +266,7 @@ class Stack:
         # Without a block a second an idle chain looks stalled; depth 1 epochs make `safe` and
         # `finalized` move.
         flags += ["--block-time", "1", "--mixed-mining", "--slots-in-an-epoch", "1"]
-        flags += ["--accounts", str(SPONSOR_NUMBER + 1)]
+        flags += ["--accounts", str(ACCOUNTS)]
         self._child("chain", [str(ANVIL), *flags]).start()
         self.wait_for(
             lambda: None if self._rpc("eth_chainId") == hex(CHAIN_ID) else "the chain to answer"
@@ -306,9 +307,11 @@ class Stack:
         for role, usdc in (
             ("owner", OWNER_USDC),
             ("agent", AGENT_USDC),
+            ("visitor", OWNER_USDC),
             ("test_venue", VENUE_USDC),
         ):
-            to = personas()[role]["address"] if role in PERSONAS else contracts[role]
+            to = {**contracts, "visitor": wallet_of(VISITOR_NUMBER)["address"]}.get(role)
+            to = to or personas()[role]["address"]
             data = (
                 MINT_SELECTOR
                 + bytes.fromhex(to[2:]).rjust(32, b"\0")
@@ -360,6 +363,7 @@ class Stack:
             "CHAIN_ID": str(CHAIN_ID),
             "DEPLOYMENT_FILE": str(self.directory / "deployment.json"),
             "BASE_URL": self.base_url,
+            "LOCAL_STACK": "1",
             "INDEXER_METRICS_PORT": str(urlsplit(self.facts["indexer_metrics_url"]).port),
             "KEEPER_METRICS_PORT": str(urlsplit(self.facts["keeper_metrics_url"]).port),
             "KEY_PEPPER": secrets.token_hex(32),

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
 
 from starlette.requests import Request
@@ -49,6 +50,9 @@ LOADED_WHEN_SHOWN = frozenset(
         "app/terms.js",
     }
 )
+# Files of the chain of `make up`, which has a wallet that is built in.
+LOCAL = "local/"
+LOCAL_PARTS = "<!-- of the local chain -->"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; "
@@ -77,18 +81,24 @@ class WebAnswers:
 
 
 @cache
-def routes_of() -> list[Route]:
-    """Files are read and compressed once per process."""
+def routes_of(local_rpc: str | None = None) -> list[Route]:
+    """Files are read and compressed once per process. `local_rpc`: the node of `make up`, which the
+    page may ask; None: there is none, and none of LOCAL is served.
+    """
     files = _files()
     version = version_of(files)
-    page = _answers("index.html", _page(files, version), PAGE_HEADERS)
+    headers = PAGE_HEADERS
+    if local_rpc is not None:
+        policy = POLICY.replace("connect-src 'self'", f"connect-src 'self' {local_rpc}")
+        headers = {**PAGE_HEADERS, "Content-Security-Policy": policy}
+    page = _answers("index.html", _page(files, version, local_rpc), headers)
     # its own policy, by the hashes of what it carries, is in the file
     framing = {"Content-Security-Policy": "frame-ancestors 'none'"}
     exit_page = _answers("exit.html", files["exit.html"], {**PAGE_HEADERS, **framing})
     served = {
         name: _answers(name, content, FOR_EVER)
         for name, content in files.items()
-        if not name.endswith(".html")
+        if not name.endswith(".html") and not (local_rpc is None and name.startswith(LOCAL))
     }
 
     async def index(request: Request) -> Response:
@@ -136,7 +146,7 @@ def _files() -> Mapping[str, bytes]:
     }
 
 
-def _page(files: Mapping[str, bytes], version: str) -> bytes:
+def _page(files: Mapping[str, bytes], version: str, local_rpc: str | None) -> bytes:
     """index.html with the version in its links, and all modules of the first page asked for at once."""
     modules = sorted(
         name
@@ -148,7 +158,15 @@ def _page(files: Mapping[str, bytes], version: str) -> bytes:
     links = "\n".join(
         f'<link rel="modulepreload" href="{PREFIX}{version}/{name}">' for name in modules
     )
-    text = files["index.html"].decode()
+    parts = (
+        f'<meta name="local-rpc" content="{escape(local_rpc)}">\n'
+        f'<link rel="stylesheet" href="{PREFIX}{version}/{LOCAL}local.css">\n'
+        f'<script type="module" src="{PREFIX}{version}/{LOCAL}wallet.js"></script>\n'
+        f'<script type="module" src="{PREFIX}{version}/{LOCAL}guide.js"></script>'
+        if local_rpc
+        else ""
+    )
+    text = files["index.html"].decode().replace(LOCAL_PARTS, parts)
     return text.replace(PRELOADED, links).replace(PLACEHOLDER, f"{PREFIX}{version}/").encode()
 
 

@@ -42,6 +42,12 @@ VIEW_GAS = (
     10_000_000
 )
 ERC1271_MAGIC = "0x1626ba7e"
+ANVIL = "anvil/"  # how web3_clientVersion of a chain for development begins
+
+
+def is_anvil(client_version: str) -> bool:
+    """Whether this is a chain on this machine for development."""
+    return client_version.lower().startswith(ANVIL)
 
 
 def block_argument(at: At) -> Any:

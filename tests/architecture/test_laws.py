@@ -99,7 +99,8 @@ def test_csv_is_written_by_one_module_alone() -> None:
 
 
 def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments_alone() -> None:
-    """And by the settler of payments, which sends one call of the token with a key of its own.
+    """And by the settler of payments, which sends one call of the token with a key of its own, and by
+    the faucet of `make up`, for which anvil signs.
 
     api/client runs on the caller's machine, with the caller's key: no process of the service
     imports it (import-linter). refusals.py tells what nodes answer to sent bytes, and can send
@@ -124,6 +125,7 @@ def test_transactions_are_sent_by_the_keepers_sender_and_the_settler_of_payments
     assert {place.split(":")[0] for place in senders} == {
         "keeper/attempts.py",
         "api/payments/own_settler.py",
+        "api/local_stack.py",
     }
 
 

@@ -66,17 +66,23 @@ export async function readService() {
   return service.value;
 }
 
+/** Test USDC of Base Sepolia. */
+export const FAUCET = "https://faucet.circle.com";
+/** The node of `make up`, which the service names in its page there and nowhere else. */
+export const localRpc =
+  globalThis.document?.querySelector?.("meta[name=local-rpc]")?.getAttribute("content") ?? null;
+
 /**
  * The network of the service as a wallet adds it.
  * @returns {Promise<import("./wallet.js").Chain>}
  */
 export async function network() {
   const found = await readService();
-  const isLocal = isLoopback(location.hostname);
+  const isLocal = localRpc !== null || isLoopback(location.hostname);
   return {
     chainId: found.chain_id,
     name: isLocal ? "Local test network" : "Base Sepolia",
-    rpcUrls: isLocal ? [] : ["https://sepolia.base.org"],
+    rpcUrls: isLocal ? (localRpc ? [localRpc] : []) : ["https://sepolia.base.org"],
     explorerUrls: isLocal ? undefined : ["https://sepolia.basescan.org"],
   };
 }

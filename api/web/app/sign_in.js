@@ -8,6 +8,8 @@ import { link } from "./router.js";
 import {
   connect,
   ended,
+  FAUCET,
+  localRpc,
   session,
   signIn,
   signOut,
@@ -40,6 +42,7 @@ export function SignIn() {
     <${Overview} />
     <p class="quiet"><a href=${link("agents")}>See the agents</a> and their records, <a href=${link("rules")}>what a mandate
     enforces</a>, or <a href=${link("board")}>the market</a>, without signing in.</p>
+    <${Begin} />
     <h2>Sign in with your wallet</h2>
     ${ended.value === "expired" ? html`<${Notice} tone="attention" title="Your session has ended"><p>Nothing was lost. Sign in again to go on where you were.</p><//>` : null}
     <p class="quiet">Your wallet signs one message. It moves no money and gives no allowance. The session lasts 24 hours, in this tab alone.</p>
@@ -53,6 +56,21 @@ export function SignIn() {
     }
     <${Refused} error=${error} />
   </div></div>`;
+}
+
+/** How to begin without money: the chain of `make up` has all that it takes, and a test network a faucet. */
+function Begin() {
+  const [shown, setShown] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    if (localRpc !== null)
+      void import("../local/start.js").then(
+        (module) => setShown(() => module.default),
+        () => null,
+      );
+  }, []);
+  if (shown !== null) return html`<${shown} />`;
+  if (localRpc !== null) return null;
+  return html`<p class="quiet">To try it you need test ETH and test USDC of Base Sepolia: <a href=${FAUCET} rel="noreferrer">Circle's faucet</a> gives USDC.</p>`;
 }
 
 /** Three numbers of this service, in places that are there before they are known. */

@@ -108,12 +108,20 @@ export class Wallet {
       await this.request("wallet_switchEthereumChain", [{ chainId }], PERSON_TIMEOUT_MS);
     } catch (error) {
       if (!isUnknownChain(error) || chain.rpcUrls.length === 0) throw error;
-      await this.request("wallet_addEthereumChain", [addedChain(chain)], PERSON_TIMEOUT_MS);
+      await this.add(chain);
     }
     // Wallets that add a network need not switch to it.
     if ((await this._readChain()) === chain.chainId) return;
     await this.request("wallet_switchEthereumChain", [{ chainId }], PERSON_TIMEOUT_MS);
     await this.requireChain(chain.chainId);
+  }
+
+  /**
+   * Give the wallet a network's node (EIP-3085). One that knows the number may keep its own name for it.
+   * @param {Chain} chain
+   */
+  async add(chain) {
+    await this.request("wallet_addEthereumChain", [addedChain(chain)], PERSON_TIMEOUT_MS);
   }
 
   /**

@@ -4,10 +4,8 @@ import { addressWord } from "./abi.js";
 import { SELECTORS } from "./contracts.js";
 import { amountText } from "./format.js";
 import { useResource } from "./resource.js";
-import { askedWord, isLoopback, readService, wallet, walletState } from "./session.js";
+import { askedWord, FAUCET, isLoopback, readService, wallet, walletState } from "./session.js";
 import { Amount, html, Notice } from "./ui.js";
-
-const FAUCET = "https://faucet.circle.com";
 
 /** @returns {Promise<{usdc: bigint, wei: bigint} | null>} null: no wallet on the service's network */
 async function read() {

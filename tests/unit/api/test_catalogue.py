@@ -35,8 +35,8 @@ SPECIFIED = rows_of("routes.tsv")
 ADDED = rows_of("added-routes.tsv")
 CALLS = {call(row["method"], row["path"]) for row in SPECIFIED + ADDED}
 TOOLS = {f"tool {row['tool']}" for row in rows_of("tools.tsv")}
-# Prometheus text on a port of its own; a viewer of openapi.json beside the operations
-APART = {"GET /metrics", "GET /docs", "GET /"}
+# Prometheus text on a port of its own; a viewer of openapi.json beside the operations; of `make up` alone
+APART = {"GET /metrics", "GET /docs", "GET /", "POST /local/faucet"}
 SERVED = {call(row.method, row.path) for row in catalogue().operations}
 SERVED_TOOLS = {f"tool {row.tool.name}" for row in catalogue().operations if row.tool is not None}
 
