@@ -153,7 +153,7 @@ class Stack:
         running = [metrics.get(name, name) for name in self.children if name != "chain"]
         contracts, facts = self.facts["contracts"], self.directory / "stack.json"
         return (
-            f"open       {self.base_url} in a browser that has a wallet; its API: {self.base_url}/docs",
+            f"open       {self.base_url} in a browser and press Try it; its API: {self.base_url}/docs",
             f"chain      anvil at {self.rpc_url}, id {CHAIN_ID}; factory {contracts['factory']}",
             f"database   Postgres, {where}",
             f"processes  {', '.join(running)}; logs in {self.directory / 'logs'}",

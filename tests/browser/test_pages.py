@@ -20,7 +20,7 @@ PAGES = (
     "earn", "earn/mine", "earn/known", "earn/fields/binance/LINK_USDT", "tasks", "tasks/{open_task}",
     "tasks/{settled_task}", "rooms", "rooms/{room}", "reserve", "fund", "fund/1",
 )  # fmt: skip
-MOST_BYTES = 300 * 1024
+MOST_BYTES = 120 * 1024
 MOST_SHIFT = 0.02
 INTERACTIVE_S = 1.0
 LONG_TASK_MS = 100

@@ -67,12 +67,14 @@ function App() {
     const timer = setInterval(() => {
       if (!document.hidden) void readHead();
     }, 15_000);
-    const later = setTimeout(loadAll, LOAD_ALL_MS);
-    return () => {
-      clearInterval(timer);
-      clearTimeout(later);
-    };
+    return () => clearInterval(timer);
   }, []);
+  const isIn = session.value !== null;
+  useEffect(() => {
+    if (!isIn) return undefined; // a visitor who only looks is sent what is looked at
+    const later = setTimeout(loadAll, LOAD_ALL_MS);
+    return () => clearTimeout(later);
+  }, [isIn]);
   return html`<a class="skip" href="#main" onClick=${toMain}>Skip to the page</a>
     <${Banner} />
     <div class="shell">

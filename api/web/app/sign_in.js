@@ -22,6 +22,15 @@ import { useWork } from "./work.js";
 
 /** @typedef {import("./wallet-discovery.js").FoundWallet} FoundWallet */
 
+// there before the page is drawn, so that nothing moves
+const start =
+  localRpc === null
+    ? null
+    : await import("../local/start.js").then(
+        (module) => module.default,
+        () => null,
+      );
+
 /** The page in place of one that needs a session. */
 export function SignIn() {
   const { isBusy, error, run } = useWork();
@@ -60,17 +69,8 @@ export function SignIn() {
 
 /** How to begin without money: the chain of `make up` has all that it takes, and a test network a faucet. */
 function Begin() {
-  const [shown, setShown] = useState(/** @type {any} */ (null));
-  useEffect(() => {
-    if (localRpc !== null)
-      void import("../local/start.js").then(
-        (module) => setShown(() => module.default),
-        () => null,
-      );
-  }, []);
-  if (shown !== null) return html`<${shown} />`;
-  if (localRpc !== null) return null;
-  return html`<p class="quiet">To try it you need test ETH and test USDC of Base Sepolia: <a href=${FAUCET} rel="noreferrer">Circle's faucet</a> gives USDC.</p>`;
+  if (start !== null) return html`<${start} />`;
+  return html`<p class="quiet">To try it on Base Sepolia you need test USDC, from <a href=${FAUCET} rel="noreferrer">Circle's faucet</a>, and some test ETH.</p>`;
 }
 
 /** Three numbers of this service, in places that are there before they are known. */

@@ -22,6 +22,19 @@ export async function ask(method, ...params) {
   return result;
 }
 
+/**
+ * Whether a wallet asks this chain: one that knows the number may go on asking its own Base Sepolia.
+ * @param {import("../app/wallet.js").Wallet} wallet
+ */
+export async function isHere(wallet) {
+  const first = ["0x0", false];
+  const [theirs, ours] = await Promise.all([
+    wallet.request("eth_getBlockByNumber", first).catch(() => null),
+    ask("eth_getBlockByNumber", ...first),
+  ]);
+  return /** @type {any} */ (theirs)?.hash === ours.hash;
+}
+
 /** 1 test ETH and 10,000 test USDC. @param {string} address */
 export async function fill(address) {
   const answer = await sent("/local/faucet", JSON.stringify({ address }));

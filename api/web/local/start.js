@@ -13,7 +13,7 @@ import {
 import { html, Notice } from "../app/ui.js";
 import { useWork } from "../app/work.js";
 import { useState } from "../vendor/hooks.js";
-import { BUILT_IN, fill, tryIt } from "./node.js";
+import { BUILT_IN, fill, isHere, tryIt } from "./node.js";
 
 /** In place of the list of wallets' first line: the whole story in this browser, without an extension. */
 export default function Start() {
@@ -49,8 +49,9 @@ function OwnWallet({ others }) {
   }
   const add = () =>
     run(async () => {
-      await mine?.add(await network());
-      setDone("network");
+      if (mine === null) return;
+      await mine.add(await network());
+      setDone((await isHere(mine)) ? "network" : "elsewhere");
     });
   const money = () =>
     run(async () => {
@@ -65,6 +66,7 @@ function OwnWallet({ others }) {
       <li class="row"><span class="grow">3. Get 1 test ETH and 10,000 test USDC.</span><button type="button" disabled=${isBusy || !address} onClick=${money}>Get test money</button></li>
     </ol>
     ${done === "network" ? html`<${Notice} tone="settled" title="Your wallet has the node"><p>It may still be called Base Sepolia there.</p><//>` : null}
+    ${done === "elsewhere" ? html`<${Notice} tone="attention" title="Your wallet still asks its own Base Sepolia"><p>It kept the node that it had. Open its settings, Networks, Base Sepolia, and choose <code>${localRpc}</code> as the default RPC URL; then press “Add the network” again.</p><//>` : null}
     ${done === "money" ? html`<${Notice} tone="settled" title="Sent"><p>Your wallet shows it within a few seconds. Now sign in with it below.</p><//>` : null}
     <${Refused} error=${error} />
     <p class="quiet">This chain has the number of Base Sepolia, 84532, so your wallet files the node under its Base Sepolia

@@ -80,7 +80,7 @@ def test_a_stack_that_is_ready__says_in_five_lines_what_runs_where_and_what_to_o
     }
     logs, facts = tmp_path / "logs", tmp_path / "stack.json"
     assert stack.summary(12.34) == (
-        "open       http://127.0.0.1:1 in a browser that has a wallet; its API: http://127.0.0.1:1/docs",
+        "open       http://127.0.0.1:1 in a browser and press Try it; its API: http://127.0.0.1:1/docs",
         "chain      anvil at http://127.0.0.1:2, id 84532; factory 0xfac",
         "database   Postgres, DATABASE_URL's",
         f"processes  indexer (metrics on port 41), keeper (metrics on port 42), api; logs in {logs}",
