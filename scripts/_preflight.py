@@ -27,6 +27,7 @@ from core.chain.blocks import BlockHeader
 from core.chain.errors import RpcError
 from core.chain.nodes import Nodes
 from core.chain.provider import names_of
+from core.chain.reader import is_anvil
 from core.chain.signer import local_signer
 from core.db.engine import Database
 from core.findings import PartFinding, right, wrong
@@ -39,7 +40,6 @@ from core.settings import Deployment, Settings
 from keeper.funds import Funds
 from keeper.gas import GWEI
 from keeper.signers import (
-    is_local,
     require_all_allowed,
     require_allowed,
     signers_of,
@@ -156,7 +156,7 @@ def check_nodes(asked: Preflight) -> Iterator[PartFinding]:
 def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[PartFinding]:
     what = "nodes agree"
     if len(asked.nodes) == 1:
-        if is_local(asked.client()):
+        if is_anvil(asked.client()):
             yield right(what, "one node, of a chain on this machine")
         else:
             yield wrong(what, "there is one node alone: add one of another provider to RPC_URLS")
@@ -215,7 +215,7 @@ def check_database(asked: Preflight) -> Iterator[PartFinding]:
 
 
 def check_commits(asked: Preflight) -> Iterator[PartFinding]:
-    if is_local(asked.client()):
+    if is_anvil(asked.client()):
         yield right("commits", "of a chain on this machine: what is lost is made anew")
     else:
         yield durability_line(asked.database)
@@ -227,7 +227,7 @@ def check_proxies(asked: Preflight) -> Iterator[PartFinding]:
 
 def check_contracts(asked: Preflight) -> Iterator[PartFinding]:
     """Each byte of the code, as `make verify` does it, from every node."""
-    on_devnet = is_local(asked.client())
+    on_devnet = is_anvil(asked.client())
     faults = list(record_faults(asked.record, on_devnet=on_devnet))
     if faults:
         yield wrong("record", f"{faults[0]}: run `make deploy`, or set DEPLOYMENT_FILE")

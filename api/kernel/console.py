@@ -46,8 +46,15 @@ LOADED_WHEN_SHOWN = frozenset(
         "app/bytes.js",
         "app/canonical.js",
         "app/consistency.js",
+        "app/events.js",
+        "app/market.js",
+        "app/market_columns.js",
+        "app/markdown.js",
+        "app/paged.js",
         "app/record.js",
+        "app/table.js",
         "app/terms.js",
+        "app/wallet_money.js",
     }
 )
 # Files of the chain of `make up`, which has a wallet that is built in.
@@ -161,8 +168,7 @@ def _page(files: Mapping[str, bytes], version: str, local_rpc: str | None) -> by
     parts = (
         f'<meta name="local-rpc" content="{escape(local_rpc)}">\n'
         f'<link rel="stylesheet" href="{PREFIX}{version}/{LOCAL}local.css">\n'
-        f'<script type="module" src="{PREFIX}{version}/{LOCAL}wallet.js"></script>\n'
-        f'<script type="module" src="{PREFIX}{version}/{LOCAL}guide.js"></script>'
+        f'<script type="module" src="{PREFIX}{version}/{LOCAL}wallet.js"></script>'
         if local_rpc
         else ""
     )

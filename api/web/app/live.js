@@ -4,7 +4,6 @@
 // come, events.js polls and says so.
 
 import { expired, token } from "./api.js";
-import { openEvents } from "./events.js";
 import { signal, useEffect, useSignal } from "./ui.js";
 
 /**
@@ -37,21 +36,28 @@ function useNews(url) {
       news.value = { ids };
     });
     const session = token.value;
-    openEvents({
-      url,
-      token: session,
-      signal: controller.signal,
-      // also at the first `reset`: what happened between the page's own read and the stream's begin
-      onEvent: ({ name, data }) => {
-        gathered.add(name === "reset" ? "" : String(data.mandate_id));
+    const stop = controller.signal;
+    void import("./events.js").then(
+      ({ openEvents }) => {
+        if (stop.aborted) return;
+        openEvents({
+          url,
+          token: session,
+          signal: stop,
+          // also at the first `reset`: what happened between the page's own read and the stream's begin
+          onEvent: ({ name, data }) => {
+            gathered.add(name === "reset" ? "" : String(data.mandate_id));
+          },
+          onState: (state) => {
+            freshness.value = state;
+          },
+          onRefused: (status) => {
+            if (status === 401) expired(session);
+          },
+        });
       },
-      onState: (state) => {
-        freshness.value = state;
-      },
-      onRefused: (status) => {
-        if (status === 401) expired(session);
-      },
-    });
+      () => null,
+    ); // another version of the console: the page says so where it loads its parts
     return () => {
       gathered.end();
       controller.abort();

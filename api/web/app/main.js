@@ -24,6 +24,7 @@ import { html, now, render, signal, Title, useEffect, useErrorBoundary, useState
 /** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
 const PAGES = {
   mandates: { load: () => import("../pages/mandates.js"), label: "Mandates" },
+  sample: { load: () => import("../pages/sample.js"), isPublic: true },
   new: { load: () => import("../pages/new_mandate.js") },
   agents: { load: () => import("../pages/agents.js"), label: "Agents", isPublic: true },
   gallery: { load: () => import("../pages/gallery.js"), label: "Offers", isPublic: true },
@@ -50,7 +51,11 @@ const GROUPS = [
 /** What a phone shows beside *More*, and where one is. */
 const FIRST = ["mandates", "agents", "earn", "board", "alerts"];
 /** Pages without an entry of their own, by the entry that leads to them. */
-const UNDER = /** @type {Readonly<Record<string, string>>} */ ({ new: "mandates", token: "board" });
+const UNDER = /** @type {Readonly<Record<string, string>>} */ ({
+  new: "mandates",
+  sample: "mandates",
+  token: "board",
+});
 
 const LOAD_ALL_MS = 1_500;
 /** The newest block that the service knows, and when it was read. */
@@ -62,7 +67,6 @@ function App() {
   const name = named === "sign-in" ? "mandates" : named;
   const page = Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
   useEffect(() => {
-    void readService().catch(() => null);
     void readHead();
     const timer = setInterval(() => {
       if (!document.hidden) void readHead();
@@ -70,6 +74,10 @@ function App() {
     return () => clearInterval(timer);
   }, []);
   const isIn = session.value !== null;
+  const isConnected = walletState.value.address !== null;
+  useEffect(() => {
+    if (isIn || isConnected) void readService().catch(() => null);
+  }, [isIn, isConnected]);
   useEffect(() => {
     if (!isIn) return undefined; // a visitor who only looks is sent what is looked at
     const later = setTimeout(loadAll, LOAD_ALL_MS);

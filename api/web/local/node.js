@@ -54,6 +54,7 @@ export const isTrying = signal(stored());
 /** @param {boolean} is */
 export function tryIt(is) {
   isTrying.value = is;
+  if (is) void import("./guide.js");
   try {
     sessionStorage.setItem(TRYING, String(is));
   } catch {
@@ -68,3 +69,5 @@ function stored() {
     return false;
   }
 }
+
+if (isTrying.value) void import("./guide.js");
