@@ -37,9 +37,13 @@ from sqlalchemy.orm import Session, joinedload
 
 from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
+from core.identity.names import is_simulated
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
 from core.mandate.tables import ON_BOARD, Mandate, MandateEvent, ReplacedTerms
+
+SAMPLE_ID: Final = "m_simsamplea"
+"""Of the mandate that `make seed-world` marks for everybody to look at."""
 
 # Mandates
 
@@ -58,6 +62,18 @@ def read_mandate(session: Session, public_id: str) -> Mandate | None:
     change.
     """
     return session.scalar(_with_head_and_agent(), {"public_id": public_id})
+
+
+def is_sample(mandate: Mandate) -> bool:
+    """Whether anybody may read it: the id alone is not enough, its agent is simulated too."""
+    agent = mandate.agent
+    return mandate.public_id == SAMPLE_ID and agent is not None and is_simulated(agent)
+
+
+def sample_id(session: Session) -> str | None:
+    """None: there is no simulated world."""
+    found = read_mandate(session, SAMPLE_ID)
+    return SAMPLE_ID if found is not None and is_sample(found) else None
 
 
 @cache

@@ -35,6 +35,7 @@ const start =
 export function SignIn() {
   const { isBusy, error, run } = useWork();
   const address = walletState.value.address;
+  const overview = useResource((stop) => get("/overview", undefined, stop), []);
   const enter = async () => {
     await signIn();
     document.getElementById("main")?.focus(); // the button that had the focus is gone
@@ -48,9 +49,9 @@ export function SignIn() {
     <${Title}>Let an agent handle money without a key<//>
     <p>You sign a mandate: a USDC budget, caps per action and per day, a stop line and an end date. A vault contract
     enforces it. The agent acts inside it with its own key and can never withdraw; you can stop it at any time.</p>
-    <${Overview} />
-    <p class="quiet"><a href=${link("agents")}>See the agents</a> and their records, <a href=${link("rules")}>what a mandate
-    enforces</a>, or <a href=${link("board")}>the market</a>, without signing in.</p>
+    <${Overview} data=${overview.data} />
+    <p class="quiet">Without signing in you can look at <a href=${link("agents")}>the agents</a> and their records,
+    <a href=${link("rules")}>what a mandate enforces</a>${overview.data?.sample_mandate_id ? html`, <a href=${link("sample")}>a mandate at work</a> (simulated)` : null} and <a href=${link("board")}>the market</a>.</p>
     <${Begin} />
     <h2>Sign in with your wallet</h2>
     ${ended.value === "expired" ? html`<${Notice} tone="attention" title="Your session has ended"><p>Nothing was lost. Sign in again to go on where you were.</p><//>` : null}
@@ -73,9 +74,11 @@ function Begin() {
   return html`<p class="quiet">To try it on Base Sepolia you need test USDC, from <a href=${FAUCET} rel="noreferrer">Circle's faucet</a>, and some test ETH.</p>`;
 }
 
-/** Three numbers of this service, in places that are there before they are known. */
-function Overview() {
-  const { data } = useResource((stop) => get("/overview", undefined, stop), []);
+/**
+ * Three numbers of this service, in places that are there before they are known.
+ * @param {{data: import("./answers.js").Answer<"/overview"> | null}} props
+ */
+function Overview({ data }) {
   const known = (/** @type {unknown} */ shown) =>
     data === null ? html`<span class="quiet">unknown</span>` : shown;
   return html`<div class="figures">

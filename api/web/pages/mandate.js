@@ -61,10 +61,12 @@ function Shown({ data, part, reload }) {
     ${
       isDraft
         ? html`<${Draft} data=${data} reload=${reload} />`
-        : html`<nav class="row" aria-label="Parts of the mandate">${PARTS.map(
-            ([name, label]) =>
-              html`<a class="button" href=${name ? link("mandates", id, name) : link("mandates", id)} aria-current=${name === part ? "page" : undefined}>${label}</a>`,
-          )}<a class="button" href=${`${link("statements")}?mandate=${id}`}>Statements</a></nav>
+        : data.simulated
+          ? html`<${Overview} data=${data} reload=${reload} />`
+          : html`<nav class="row" aria-label="Parts of the mandate">${PARTS.map(
+              ([name, label]) =>
+                html`<a class="button" href=${name ? link("mandates", id, name) : link("mandates", id)} aria-current=${name === part ? "page" : undefined}>${label}</a>`,
+            )}<a class="button" href=${`${link("statements")}?mandate=${id}`}>Statements</a></nav>
         ${part === "record" ? html`<${Record} id=${id} mandate=${mandate} />` : part === "approvals" ? html`<${Approvals} id=${id} mandate=${mandate} />` : html`<${Overview} data=${data} reload=${reload} />`}`
     }`;
 }
@@ -73,7 +75,7 @@ function Shown({ data, part, reload }) {
 function Overview({ data, reload }) {
   const { mandate, progress } = data;
   const isOver = !["signed", "working"].includes(mandate.status);
-  return html`<${Actions} data=${data} reload=${reload} />
+  return html`${data.simulated ? html`<${Notice} title="A simulated mandate, to look at"><p>Its figures are made up and nothing of it is on a chain. An owner has buttons here: pause, stop, close all, withdraw.</p><//>` : html`<${Actions} data=${data} reload=${reload} />`}
     <section class="card figures" aria-label="What it is worth and may do">
       <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that are still open" : progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
       <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
@@ -83,7 +85,7 @@ function Overview({ data, reload }) {
     <div class="two">
       <div class="stack">
         <section class="card" aria-labelledby="worth"><h2 id="worth">Worth over time</h2><${WorthChart} id=${mandate.public_id} data=${data} /></section>
-        <section class="card" aria-labelledby="steps"><div class="head"><h2 id="steps">Newest steps</h2><a href=${link("mandates", mandate.public_id, "record")}>Whole record</a></div>
+        <section class="card" aria-labelledby="steps"><div class="head"><h2 id="steps">Newest steps</h2>${data.simulated ? null : html`<a href=${link("mandates", mandate.public_id, "record")}>Whole record</a>`}</div>
           <${StepList} steps=${data.steps.slice(0, 8)} /></section>
       </div>
       <div class="stack">

@@ -117,7 +117,11 @@ function Form({ id, draft, agents, listing, agentId }) {
   const [values, setValues] = useState(() =>
     draft
       ? valuesOf(draft.mandate)
-      : { ...START, purpose: place.value.query.get("purpose") ?? "", agent_id: isOthers ? "" : (wanted ?? String(agents[0]?.user_id ?? "")) },
+      : {
+          ...START,
+          purpose: place.value.query.get("purpose") ?? "",
+          agent_id: isOthers ? "" : (wanted ?? String(agents[0]?.user_id ?? "")),
+        },
   );
   const { isBusy, error, run } = useWork();
   const wrong = faults(values);

@@ -3,6 +3,7 @@
 from api.areas.discovery.schemas import Overview
 from api.kernel.caller import Nobody
 from api.kernel.operation import Answer, NoInput, ReadCall
+from core.mandate.queries import sample_id
 from core.mandate.views import vault_totals
 from core.money import usdc_text
 from core.times import instant_text
@@ -15,7 +16,7 @@ def overview(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Overvie
             mandates_at_work=found.at_work,
             usdc_held=usdc_text(found.held_usdc_e6),
             refused_attempts=found.refused_attempts,
-            sample_mandate_id=None,
+            sample_mandate_id=sample_id(call.db),
             as_of=instant_text(call.now),
         )
     )

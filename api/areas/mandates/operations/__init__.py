@@ -19,7 +19,7 @@ from api.areas.mandates.service import (
     venues,
 )
 from api.areas.mandates.service import what_if as asking
-from api.kernel.auth import ANYBODY, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
+from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
 from api.kernel.operation import Area, CachePolicy, CallBounds, Family, Read, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -112,11 +112,12 @@ AREA = Area(
         Read(
             key="mandates.approvals",
             path="/mandate-wallet/mandates/{id}/approvals",
-            auth=BY_KEY_OR_OWNER,
+            auth=ANYBODY_OR_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="read",
             summary="Read the reported actions above the owner's approval threshold.",
             handler=reading.approvals,
+            refuses=("auth_required",),
             tool=Tool(
                 "mandate_approvals", "Read the owner's approvals", ToolKind.READ, Profile.FULL
             ),
@@ -265,30 +266,33 @@ AREA = Area(
         Read(
             key="mandates.read",
             path="/mandate-wallet/mandates/{id}",
-            auth=BY_KEY_OR_OWNER,
+            auth=ANYBODY_OR_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="read",
             summary="Read a mandate: clauses, limits, progress, lock and the newest steps.",
             handler=reading.read,
+            refuses=("auth_required",),
             tool=Tool("mandate_get", "Read a mandate", ToolKind.READ, Profile.FULL),
         ),
         Read(
             key="mandates.steps",
             path="/mandate-wallet/mandates/{id}/steps",
-            auth=BY_KEY_OR_OWNER,
+            auth=ANYBODY_OR_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="read",
             summary="Page through the record of steps.",
             handler=reading.steps,
+            refuses=("auth_required",),
         ),
         Read(
             key="mandates.ledger",
             path="/mandate-wallet/mandates/{id}/ledger",
-            auth=BY_KEY_OR_OWNER,
+            auth=ANYBODY_OR_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="read",
             summary="Page through the raw ledger.",
             handler=reading.ledger,
+            refuses=("auth_required",),
         ),
         Read(
             key="mandates.record",

@@ -4,7 +4,7 @@ beside this file.
 A handler can set no field that is not declared. Callers may meet new fields with every version.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
 
@@ -87,6 +87,11 @@ class Offers(AnswerBody):
     next_cursor: str | None
 
 
+Simulated: TypeAlias = Annotated[
+    Literal[True] | None, Field(description="there on the sample of a simulated world alone")
+]
+
+
 class WholeMandate(AnswerBody):
     """A mandate with its clauses, limits, progress, lock and newest steps."""
 
@@ -104,6 +109,7 @@ class WholeMandate(AnswerBody):
     chain_state: MandateChainState
     how_to_act: str
     settle_note: str | None = None
+    simulated: Simulated = None
 
 
 class Terms(AnswerBody):
@@ -128,15 +134,18 @@ class Terms(AnswerBody):
 class RecordSteps(LedgerAnswer):
     steps: list[RecordStep]
     next_cursor: str | None
+    simulated: Simulated = None
 
 
 class LedgerEvents(LedgerAnswer):
     events: list[LedgerEvent]
     next_cursor: str | None
+    simulated: Simulated = None
 
 
 class Approvals(LedgerAnswer):
     items: list[Approval]
+    simulated: Simulated = None
 
 
 class EventStored(LedgerAnswer):

@@ -3,7 +3,7 @@
 One that the caller is no party to does not exist for the caller (docs/rules.md#parties-only).
 """
 
-from api.kernel.caller import AgentCaller, OwnerCaller
+from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Call, Refusal, WriteCall
 from core.identity import queries as identity
 from core.identity.tables import Account
@@ -53,11 +53,15 @@ def party_of(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> M
     return mandate
 
 
-def readable_by(call: Call, caller: AgentCaller | OwnerCaller, public_id: str) -> Mandate:
+def readable_by(call: Call, caller: AgentCaller | OwnerCaller | Nobody, public_id: str) -> Mandate:
     """As `party_of`, with head and agent loaded; what is on the open board every agent may read
-    before it accepts.
+    before it accepts, and the sample of a simulated world anybody.
     """
     mandate = mandates.read_mandate(call.db, public_id)
+    if mandate is not None and mandates.is_sample(mandate):
+        return mandate
+    if isinstance(caller, Nobody):
+        raise _without_credential()
     if mandate is None or not may_read(caller, mandate):
         raise not_found(public_id)
     return mandate
@@ -91,6 +95,14 @@ def agent_of_id(call: Call, agent_id: str) -> Account:
 
 def not_found(public_id: str) -> Refusal:
     return Refusal("not_found", f"You have no mandate {public_id}.")
+
+
+def _without_credential() -> Refusal:
+    """Whether the mandate exists is not said."""
+    return Refusal(
+        "auth_required",
+        "Send an agent's key in X-SVC-User-Key, or an owner's session: Authorization: Bearer <token>.",
+    )
 
 
 def _own(mandate: Mandate | None, caller: OwnerCaller, public_id: str) -> Mandate:

@@ -86,7 +86,7 @@ APPROVALS_SHOWN = 200
 
 
 def read(
-    call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath
+    call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: MandatePath
 ) -> Answer[WholeMandate]:
     mandate = readable_by(call, caller, command.id)
     standing = standing_of(call, mandate)
@@ -103,8 +103,14 @@ def read(
         "steps": steps,
         "next_cursor": next_cursor,
         **_locks(standing, current),
+        **_marked(mandate),
     }
     return Answer(BuiltBody[WholeMandate](body))
+
+
+def _marked(mandate: Mandate) -> dict[str, Any]:
+    """That nothing of the sample is on a chain."""
+    return {"simulated": True} if mandates.is_sample(mandate) else {}
 
 
 def _card(call: Call, mandate: Mandate, state: MandateState, *, is_known: bool) -> dict[str, Any]:
@@ -199,10 +205,12 @@ def _locks(standing: Standing, current: Current) -> dict[str, Any]:
 # The record
 
 
-def steps(call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery) -> Answer[RecordSteps]:
+def steps(
+    call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PageQuery
+) -> Answer[RecordSteps]:
     mandate = readable_by(call, caller, command.id)
     page, next_cursor = _steps(call, mandate, command)
-    issue = reading_of(call, mandate).data_issue
+    issue = {**reading_of(call, mandate).data_issue, **_marked(mandate)}
     return Answer(BuiltBody[RecordSteps]({"steps": page, "next_cursor": next_cursor, **issue}))
 
 
@@ -217,7 +225,7 @@ def _steps(
 
 
 def ledger(
-    call: Call, caller: AgentCaller | OwnerCaller, command: PageQuery
+    call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: PageQuery
 ) -> Answer[LedgerEvents]:
     """The raw ledger, newest first, reversed rows and reversals included."""
     mandate = readable_by(call, caller, command.id)
@@ -225,7 +233,7 @@ def ledger(
     rows = mandate_rows.ledger_rows_before(call.db, mandate.id, page.before, page.limit + 1)
     shown, next_cursor = page.cut(rows, lambda row: row.seq)
     events = [event_view(row) for row in shown]
-    issue = reading_of(call, mandate).data_issue
+    issue = {**reading_of(call, mandate).data_issue, **_marked(mandate)}
     return Answer(BuiltBody[LedgerEvents]({"events": events, "next_cursor": next_cursor, **issue}))
 
 
@@ -239,7 +247,7 @@ def record(call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath) 
 
 
 def approvals(
-    call: Call, caller: AgentCaller | OwnerCaller, command: MandatePath
+    call: Call, caller: AgentCaller | OwnerCaller | Nobody, command: MandatePath
 ) -> Answer[Approvals]:
     """The newest reported actions above the approval threshold.
 
@@ -258,7 +266,8 @@ def approvals(
         )
         for row in rows
     ]
-    return Answer(Approvals(items=items, **reading_of(call, mandate).data_issue))
+    issue = {**reading_of(call, mandate).data_issue, **_marked(mandate)}
+    return Answer(Approvals(items=items, **issue))
 
 
 # Lists
