@@ -25,7 +25,7 @@ from eth_utils.crypto import keccak
 
 from core.hexes import bytes_of
 from core.mandate.venues import uniswap_v3
-from core.mandate.venues.registry import Creation, Derived, venues
+from core.mandate.venues.registry import Derived, Venue, venues
 from scripts._deployments import ARTIFACTS, Deployed, Record, create_address
 
 WORD_BYTES = 32
@@ -145,17 +145,29 @@ def addresses(*named: tuple[str, str]) -> tuple[Immutable, ...]:
 Expected = Callable[[Deployed, dict[str, str], int], tuple[Immutable, ...]]
 
 
-def _word(known: Mapping[str, str], value: str | int | Derived) -> bytes:
+def _word(known: Mapping[str, Any], value: str | int | Derived) -> bytes:
     found = value(known) if callable(value) else known[value] if isinstance(value, str) else value
     return number_word(found) if isinstance(found, int) else address_word(found)
 
 
-def adapter_immutables(creation: Creation) -> Expected:
+def adapter_immutables(venue: Venue) -> Expected:
+    creation = venue.creation
+
     def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
-        given = zip(map(str, creation.arguments), one.args, strict=False)
-        known = {**dict(given), **at}
+        given = dict(zip(map(str, creation.arguments), one.args, strict=False))
+        is_chosen = one.name != venue.adapter  # by an operator, with arguments of its own
+        known: dict[str, Any] = {**given, **at}
+        if is_chosen:
+            known |= given | dict(zip(("factory", *creation.chosen), one.args, strict=False))
         named = tuple(
-            Immutable(variable, _word(known, value)) for variable, value in creation.immutables
+            Immutable(
+                variable,
+                _word(
+                    known,
+                    given.get(str(value), value) if is_chosen and isinstance(value, int) else value,
+                ),
+            )
+            for variable, value in creation.immutables
         )
         if creation.domain is None:
             return named
@@ -195,7 +207,7 @@ EXPECTED: dict[str, Expected] = {
         Immutable("IS_USDC_TOKEN0", number_word(uniswap_v3.is_usdc_token0(at))),
         *addresses(("pool", uniswap_v3.pool_address(at))),
     ),
-    **{venue.contract: adapter_immutables(venue.creation) for venue in venues().declared},
+    **{venue.contract: adapter_immutables(venue) for venue in venues().declared},
     "ReserveToken": lambda one, at, chain_id: addresses(("USDC", at["usdc"])),
     "RecordAnchor": lambda one, at, chain_id: addresses(("FACTORY", at["factory"])),
     "SponsoredBuy": lambda one, at, chain_id: addresses(

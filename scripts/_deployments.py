@@ -2,9 +2,10 @@
 processes; what is left to do after a deployment; and the facts that deploy.py and verify.py share.
 
 {chain_id, block, commit, contracts: [{name, contract, address, block, tx, args, creation_hash}],
-offices: {...}}; `block` is the height of the first contract, from which the indexer reads;
-creation_hash is keccak256 of the creation code with its arguments; `offices`, which a person
-writes, says which became another's since (scripts/_recorded.py has their names). `sending`, there only while a
+offices: {...}, venues: {...}}; `block` is the height of the first contract, from which the indexer reads;
+creation_hash is keccak256 of the creation code with its arguments; a person writes `offices`, which
+became another's since (scripts/_recorded.py has their names), and `venues`, the adapters to deploy
+for venues of one's own: name, then the constructor's arguments by name (Creation.chosen). `sending`, there only while a
 contract's transaction may be under way, is how the next run finds it: {name, creation_hash, sender,
 nonce, block}, the last the height before it was sent.
 """
@@ -55,6 +56,11 @@ class Record:
     contracts: list[Deployed] = field(default_factory=list)
     offices: dict[str, Any] = field(default_factory=dict)
     sending: dict[str, Any] | None = None
+    venues: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def adapters(self) -> tuple[str, ...]:
+        """The names of all adapters that are recorded."""
+        return tuple(one.name for one in self.contracts if venues().named(one.name) is not None)
 
     def by_name(self) -> dict[str, Deployed]:
         return {one.name: one for one in self.contracts}
@@ -84,6 +90,7 @@ class Record:
             "commit": self.commit,
             "contracts": [asdict(one) for one in self.contracts],
             **({"offices": self.offices} if self.offices else {}),
+            **({"venues": self.venues} if self.venues else {}),
             **({"sending": self.sending} if self.sending else {}),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +142,12 @@ def _record(raw: Any) -> Record:
         [Deployed(**one) for one in raw["contracts"]],
         raw.get("offices", {}),
         raw.get("sending"),
+        raw.get("venues", {}),
     )
+    if type(found.venues) is not dict or any(
+        type(one) is not dict for one in found.venues.values()
+    ):
+        raise ValueError("venues are names with the arguments of their adapters by name")
     if type(found.chain_id) is not int or type(found.offices) is not dict:
         raise ValueError("chain_id is a whole number, offices are names with accounts")
     for one in found.contracts:

@@ -46,7 +46,7 @@ from keeper.signers import (
 )
 from keeper.state import Role
 from scripts._deployed_code import recorded_code_faults
-from scripts._deployments import ADAPTERS, ARTIFACTS, NOT_OURS, Record, load
+from scripts._deployments import ARTIFACTS, NOT_OURS, Record, load
 from scripts._preflight_database import (
     GIGABYTE,
     SOON,
@@ -54,6 +54,7 @@ from scripts._preflight_database import (
     durability_line,
     proxy_lines,
 )
+from scripts._preflight_venues import venue_lines
 from scripts._recorded import record_faults
 
 ANSWER_S = 3.0
@@ -273,7 +274,7 @@ def check_factory(asked: Preflight) -> Iterator[PartFinding]:
     try:
         paused = _view(reader, "MandateVaultFactory", "paused", at["factory"])
         usdc = reader.usdc_of_factory()
-        unlisted = [name for name in ADAPTERS if name in at and not reader.is_adapter(at[name])]
+        unlisted = [name for name in asked.record.adapters() if not reader.is_adapter(at[name])]
     except (RpcError, AbiDecodeError) as error:
         yield wrong("factory", f"no answer ({error}): mend the nodes above")
         return
@@ -289,6 +290,11 @@ def check_factory(asked: Preflight) -> Iterator[PartFinding]:
         yield wrong("adapters", f"{', '.join(unlisted)}: not listed; the admin calls listAdapter()")
     else:
         yield right("adapters", "all of the record are listed")
+
+
+def check_venues(asked: Preflight) -> Iterator[PartFinding]:
+    """What stands behind the adapters that an operator chose."""
+    yield from venue_lines(asked.all_nodes, asked.record)
 
 
 def check_guard(asked: Preflight) -> Iterator[PartFinding]:
@@ -423,6 +429,7 @@ CHECKS: Mapping[str, Check] = {
     "proxies": check_proxies,
     "contracts": check_contracts,
     "factory": check_factory,
+    "venues": check_venues,
     "guard": check_guard,
     "keeper": check_keeper,
     "settler": check_settler,

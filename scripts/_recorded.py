@@ -43,7 +43,10 @@ def contract_of(name: str, *, on_devnet: bool) -> str | None:
     """The contract that belongs to a name of the record; None: no contract of a deployment has that
     name.
     """
-    return "MockUSDC" if name == "usdc" and on_devnet else CONTRACT_OF.get(name)
+    if name == "usdc" and on_devnet:
+        return "MockUSDC"
+    venue = venues().named(name)
+    return CONTRACT_OF.get(name) if venue is None else venue.contract
 
 
 def record_faults(record: Record, *, on_devnet: bool) -> list[str]:
@@ -53,7 +56,28 @@ def record_faults(record: Record, *, on_devnet: bool) -> list[str]:
         *_labels(record, on_devnet=on_devnet),
         *_addresses(record),
         *_changed_offices(record),
+        *venue_faults(record),
     ]
+
+
+def venue_faults(record: Record) -> Iterator[str]:
+    """What is wrong with the adapters that the record asks for."""
+    for name, chosen in record.venues.items():
+        venue = venues().named(name)
+        if venue is None or name == venue.adapter or not name.isidentifier():
+            ends = ", ".join(f"_{one.adapter}" for one in venues().declared if one.creation.chosen)
+            yield f"venues: {name} ends with none of {ends}"
+        elif chosen.keys() - {"codeHash"} != set(venue.creation.chosen):
+            wanted = ", ".join(venue.creation.chosen)
+            yield f"venues: {name} names {', '.join(chosen) or 'nothing'}; it takes {wanted}"
+        else:
+            yield from (
+                f"venues: {name}.{field} is {value!r}: write an address with its checksum, or a number"
+                for field, value in chosen.items()
+                if field != "codeHash"
+                and not (type(value) is int and value >= 0)
+                and not is_checksum_address(value)
+            )
 
 
 def _missing(record: Record) -> Iterator[str]:

@@ -6,7 +6,8 @@ kept, and a transaction that an interrupted run sent is waited for and found aga
 the devnet (network devnet, chain 84532, anvil: all three) the mock USDC is placed at Base Sepolia's
 USDC address and anvil's public accounts sign; anywhere else an Ape account signs (its passphrase
 may come from APE_ACCOUNTS_<alias>_PASSPHRASE). The test venue, pool and market and
-their adapters go to chain 84532 only.
+their adapters go to chain 84532 only. Adapters of the record's `venues` are deployed too, with the
+arguments that it names (docs/venues-onchain.md#list-a-venue-of-your-own).
 
 Offices come from ADMIN_ADDRESS, PAUSER_ADDRESS, KEEPER_ADMIN_ADDRESS, OPERATOR_ADDRESS (of the test
 venue), TREASURY_ADDRESS (of the reserve token), KEEPER_ADDRESS, GUARD_ADDRESS and RELAY_ADDRESS (of
@@ -17,7 +18,7 @@ anywhere else all but the relay are required, and none may be the deployer or a 
 import os
 import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,6 @@ from core.chain.fees import GAS_PRICE_ORACLE
 from core.mandate.venues import uniswap_v3
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (
-    ADAPTERS,
     CIRCLES,
     UNISWAPS,
     Deployed,
@@ -54,6 +54,7 @@ from scripts._offices import (
     is_devnet,
     offices_of,
 )
+from scripts._recorded import venue_faults
 from scripts._test_market import open_market, uniswap
 
 ADMIN_DELAY_S = 3 * 24 * 3600
@@ -113,6 +114,16 @@ def adapter_step(venue: Venue) -> DeployStep:
             one if isinstance(one, int) else {**asdict(who), **at}[one]
             for one in venue.creation.arguments
         ],
+    )
+
+
+def chosen_step(name: str, chosen: Mapping[str, Any]) -> DeployStep:
+    """An adapter of the record's `venues`, whose arguments it has by name."""
+    venue = venues().named(name)
+    assert venue is not None, "the record was checked before"
+    fields = venue.creation.chosen
+    return DeployStep(
+        name, venue.contract, lambda at, who: [at["factory"], *(chosen[one] for one in fields)]
     )
 
 
@@ -355,8 +366,8 @@ def list_adapters(record: Record, signer: AccountAPI) -> list[OpenCall]:
     at = record.by_name()
     factory = project.MandateVaultFactory.at(at["factory"].address)
     admin, left = factory.defaultAdmin(), []
-    for name in ADAPTERS:
-        if name not in at or factory.isAdapter(at[name].address):
+    for name in record.adapters():
+        if factory.isAdapter(at[name].address):
             continue
         if admin == signer.address:
             factory.listAdapter(at[name].address, sender=signer)
@@ -410,10 +421,13 @@ def cli(alias: str | None, record_file: Path | None) -> None:
         offices = offices_of(os.environ, signer.address, on_devnet=on_devnet())
     except OfficesRefusedError as refused:
         raise click.ClickException(f"nothing was sent.\n{refused}") from None
+    if faults := [*venue_faults(record)]:
+        raise click.ClickException("nothing was sent.\n" + "\n".join(faults))
     wait_for_pending(signer)
     ensure_usdc(record)
     require_reserve_seed(record, signer)
-    for step in STEPS:
+    chosen = [chosen_step(name, given) for name, given in record.venues.items()]
+    for step in (*STEPS, *chosen):
         if not belongs_on(step.name, record.chain_id):
             click.echo(
                 f"{step.name:<21} skipped: a test contract, and chain {record.chain_id} is "

@@ -2,8 +2,9 @@
 writes api/web/app/contracts.js.
 
 Selectors of the functions that a page calls or reads, the topic of VaultCreated, the hash of a vault's
-creation code (it gives a vault's address), the exits that venues declare, and every error with its
-arguments; app/refusals.js has a sentence for each. Source: core/chain/abis and core/mandate/venues.
+creation code (it gives a vault's address), the exits that venues declare, what a sale may bring less
+than the worth, and every error with its arguments; app/refusals.js has a sentence for each. Source:
+core/chain/abis and core/mandate/venues.
 """
 
 import json
@@ -15,7 +16,8 @@ from eth_utils.crypto import keccak
 
 from core.chain.abi import creation_code, errors_by_selector, function, topic_of
 from core.hexes import bytes_of, hex_of
-from core.mandate.venues.registry import Exit, venues
+from core.mandate.rules.close_plan import DEFAULT_ALLOWANCE_BPS
+from core.mandate.venues.registry import RELEASE, Exit, venues
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULE = ROOT / "api" / "web" / "app" / "contracts.js"
@@ -43,13 +45,13 @@ HEAD = """// Generated from the contracts' ABIs by `make abis`; do not edit.
 PROBES = (1, 2**200 + 7)
 
 
-def words_after_units(exit_: Exit) -> str | None:
-    """What follows the units in the exit's data, hex; None: its data is not its selector, the units,
-    and the same words for all.
-    """
-    after = {exit_.data(units).removeprefix(exit_.selector + f"{units:064x}") for units in PROBES}
-    (words,) = after if len(after) == 1 else (None,)
-    return words
+def is_encodable(exit_: Exit) -> bool:
+    """Whether its data is its selector, the units, and the minimum if it takes one."""
+    least = PROBES[0]
+    after = f"{least:064x}" if exit_.takes_minimum else ""
+    return all(
+        exit_.data(units, least) == exit_.selector + f"{units:064x}" + after for units in PROBES
+    )
 
 
 def selectors() -> dict[str, str]:
@@ -71,13 +73,13 @@ def errors() -> dict[str, dict[str, Any]]:
     }
 
 
-def exits() -> dict[str, dict[str, str]]:
-    """Signature, and the words after the units, by selector."""
+def exits() -> dict[str, dict[str, str | bool]]:
+    """Signature, and whether the least USDC follows the units, by selector."""
     known = [venue.exit for venue in venues().declared if venue.exit is not None]
     return {
-        one.selector: {"signature": one.signature, "after": words}
+        one.selector: {"signature": one.signature, "takesMinimum": one.takes_minimum}
         for one in known
-        if (words := words_after_units(one)) is not None
+        if is_encodable(one)
     }
 
 
@@ -92,7 +94,9 @@ def module_text() -> str:
         ("SELECTORS", selectors()),
         ("VAULT_CREATED", topic_of("VaultCreated")),
         ("VAULT_SHELL_HASH", hex_of(keccak(bytes_of(creation_code("VaultShell"))))),
-        ("EXITS", exits(), "Readonly<Record<string, {signature: string, after: string}>>"),
+        ("RELEASE", RELEASE.selector),
+        ("ALLOWANCE_BPS", DEFAULT_ALLOWANCE_BPS),
+        ("EXITS", exits(), "Readonly<Record<string, {signature: string, takesMinimum: boolean}>>"),
     )
     lines = ",\n".join(
         f"  {json.dumps(selector)}: {json.dumps(error)}" for selector, error in errors().items()

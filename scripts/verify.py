@@ -23,9 +23,9 @@ from ape.contracts import ContractInstance
 from ape.exceptions import ApeException
 
 from core.findings import PartFinding
+from core.mandate.venues.registry import venues
 from scripts._deployed_code import expected_immutables, recorded_code_faults
 from scripts._deployments import (
-    ADAPTERS,
     NOT_OURS,
     ROOT,
     Deployed,
@@ -166,7 +166,7 @@ def check_roles(
 
 
 def check_adapters(findings: Findings, at: dict[str, str], listed: frozenset[str]) -> None:
-    recorded = {at[name]: name for name in ADAPTERS if name in at}
+    recorded = {at[name]: name for name in at if venues().named(name) is not None}
     for address, name in recorded.items():
         missing = (
             []

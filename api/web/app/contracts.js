@@ -27,19 +27,23 @@ export const VAULT_CREATED = "0x86de77c6fedc478fd51f03ffc05f748e92f7bf27133327ca
 
 export const VAULT_SHELL_HASH = "0xee5ad04f81cf79424d9727a74f7d6cc150801b3490eb67d7487e39c933148722";
 
-/** @type {Readonly<Record<string, {signature: string, after: string}>>} */
+export const RELEASE = "0x86d1a69f";
+
+export const ALLOWANCE_BPS = 100;
+
+/** @type {Readonly<Record<string, {signature: string, takesMinimum: boolean}>>} */
 export const EXITS = {
   "0x7cbc2373": {
     "signature": "redeem(uint256,uint256)",
-    "after": "0000000000000000000000000000000000000000000000000000000000000000"
+    "takesMinimum": true
   },
   "0xe4849b32": {
     "signature": "sell(uint256)",
-    "after": ""
+    "takesMinimum": false
   },
   "0xd79875eb": {
     "signature": "sell(uint256,uint256)",
-    "after": "0000000000000000000000000000000000000000000000000000000000000000"
+    "takesMinimum": true
   }
 };
 

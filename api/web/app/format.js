@@ -1,19 +1,8 @@
 // Text of numbers and times. Amounts stay text: no float ever holds money.
 
-const AMOUNT = /^(-?)(\d{1,19})(?:\.(\d{1,6}))?$/;
+import { AMOUNT, amountText, units } from "./words.js";
 
-/**
- * USDC base units of an amount's text, or null where it is not an amount.
- * @param {string | null | undefined} text
- * @returns {bigint | null}
- */
-export function units(text) {
-  const found = AMOUNT.exec(text ?? "");
-  if (!found) return null;
-  const [, sign, whole = "", rest = ""] = found;
-  const value = BigInt(whole) * 1_000_000n + BigInt(rest.padEnd(6, "0"));
-  return sign ? -value : value;
-}
+export { amountText, units } from "./words.js";
 
 /**
  * An amount as people read it: "1234.500000" is "1,234.50"; digits beyond cents stay where they say something.
@@ -36,15 +25,6 @@ export function cents(text) {
   const value = units(text);
   if (value === null || (value > -10_000n && value < 10_000n)) return usdc(text);
   return usdc(amountText(value - (value % 10_000n)));
-}
-
-/**
- * The text of an amount in base units, with six decimals.
- * @param {bigint} value
- */
-export function amountText(value) {
-  const size = value < 0n ? -value : value;
-  return `${value < 0n ? "-" : ""}${size / 1_000_000n}.${String(size % 1_000_000n).padStart(6, "0")}`;
 }
 
 /** @param {string} digits */

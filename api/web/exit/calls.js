@@ -1,7 +1,7 @@
 // The calls by which an owner leaves a vault.
 
 import { addressWord, textWord, uintWord, unwindArguments } from "../app/abi.js";
-import { EXITS, SELECTORS } from "../app/contracts.js";
+import { ALLOWANCE_BPS, EXITS, RELEASE, SELECTORS } from "../app/contracts.js";
 
 /**
  * @typedef {import("../app/wallet.js").Call} Call
@@ -22,16 +22,52 @@ export function stopCall(vault, chainId) {
 }
 
 /**
+ * Whether the contract wants to know the least that closing the position may bring.
+ * @param {Position} position
+ */
+export function takesMinimum({ exit }) {
+  return exit !== null && (EXITS[exit]?.takesMinimum ?? false);
+}
+
+/**
+ * What a position is worth less what closing it may bring less, rounded down; null where the worth
+ * is unknown: then only the owner can say.
+ * @param {Position} position
+ * @returns {bigint | null} USDC base units
+ */
+export function leastOf({ worth }) {
+  return worth === null ? null : (worth * (10_000n - BigInt(ALLOWANCE_BPS))) / 10_000n;
+}
+
+/**
  * Closes a position whole; what it brings comes to the vault.
  * @param {Vault} vault
  * @param {Position} position
  * @param {number} chainId
- * @returns {Call | null} null where this page knows no exit, or not how many units there are
+ * @param {bigint | null} least in USDC base units: below it the contract refuses; null where its exit
+ *   takes none
+ * @returns {Call | null} null where this page knows no exit, or not how many units there are, or not
+ *   the least that the exit takes
  */
-export function unwindCall(vault, { adapter, exit, units }, chainId) {
+export function unwindCall(vault, position, chainId, least) {
+  const { adapter, exit, units } = position;
   if (exit === null || units === null || units === 0n) return null;
-  const after = EXITS[exit]?.after ?? "";
+  const wants = takesMinimum(position);
+  if (wants && least === null) return null;
+  const after = wants && least !== null ? uintWord(least) : "";
   const leave = { target: adapter, data: exit + uintWord(units) + after };
+  return built(vault.address, SELECTORS.unwind + unwindArguments([leave]), chainId);
+}
+
+/**
+ * Hands the vault the venue's own tokens of a position, whatever the venue does.
+ * @param {Vault} vault
+ * @param {Position} position
+ * @param {number} chainId
+ * @returns {Call}
+ */
+export function releaseCall(vault, { adapter }, chainId) {
+  const leave = { target: adapter, data: RELEASE };
   return built(vault.address, SELECTORS.unwind + unwindArguments([leave]), chainId);
 }
 

@@ -42,7 +42,9 @@ export function byId(id) {
 export function show(place, ...children) {
   const focused = place.contains(document.activeElement) ? document.activeElement?.id : "";
   const open = [...place.querySelectorAll("details[open]")].map((one) => one.id);
-  const typed = [...place.querySelectorAll("input")].map(({ id, value }) => ({ id, value }));
+  const typed = [...place.querySelectorAll("input")]
+    .filter(({ value, defaultValue }) => value !== defaultValue)
+    .map(({ id, value }) => ({ id, value }));
   place.replaceChildren(...flat(children));
   for (const { id, value } of typed) {
     const input = document.getElementById(id);

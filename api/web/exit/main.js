@@ -6,7 +6,8 @@ import { downloadSafeBatch, safeBatch } from "../app/safe.js";
 import { perform } from "../app/transaction_view.js";
 import { Transactions } from "../app/transactions.js";
 import { Wallet, Wallets, walletError } from "../app/wallet.js";
-import { stopCall, unwindCall, withdrawCall } from "./calls.js";
+import { units } from "../app/words.js";
+import { releaseCall, stopCall, takesMinimum, unwindCall, withdrawCall } from "./calls.js";
 import { chainName, knownChain } from "./chains.js";
 import { button, byId, el, show } from "./dom.js";
 import { finder } from "./finder.js";
@@ -172,14 +173,27 @@ function doing(key, vault, chainId, isBatched, put) {
   const isBoth = isBatched && canStop(vault) && vault.status === 1 && vault.withdrawable > 0n;
   return {
     stop: () => put("Stop the mandate", [stop]),
-    unwind: (position) => {
-      const call = unwindCall(vault, position, chainId);
+    unwind: (position, text) => {
+      const least = takesMinimum(position) ? minimumOf(text) : null;
+      const call = unwindCall(vault, position, chainId, least);
       if (call !== null) put("Close the position", [call]);
+      else tell(key, "Type the least that you accept, such as 99.5; 0 accepts any price.");
     },
+    release: (position) =>
+      put("Take the position's tokens", [releaseCall(vault, position, chainId)]),
     withdraw: () => put("Withdraw", [withdraw]),
     together: isBoth ? () => put("Stop and withdraw", [stop, withdraw]) : null,
     token: (text) => void takeToken(key, vault, chainId, text, put),
   };
+}
+
+/**
+ * @param {string} text
+ * @returns {bigint | null} USDC base units; null where it is no amount of 0 or more
+ */
+function minimumOf(text) {
+  const least = units(text.trim());
+  return least === null || least < 0n ? null : least;
 }
 
 /**

@@ -1,7 +1,8 @@
 // One vault as an emergency sheet: what is in it, and the steps out of it in their order.
 
-import { EXITS } from "../app/contracts.js";
-import { timeText, usdcText } from "../app/words.js";
+import { ALLOWANCE_BPS, EXITS } from "../app/contracts.js";
+import { amountText, timeText, usdcText } from "../app/words.js";
+import { leastOf, takesMinimum } from "./calls.js";
 import { button, el } from "./dom.js";
 import { STATUS } from "./vaults.js";
 
@@ -11,7 +12,8 @@ import { STATUS } from "./vaults.js";
  * `send` null: the owner is not the wallet's account, or the wallet is elsewhere; only files are
  * offered. `safe`: files for Safe. `busy`: titles of the steps that are under way.
  * @typedef {{
- *   stop: () => void, unwind: (position: Position) => void, withdraw: () => void,
+ *   stop: () => void, unwind: (position: Position, least: string) => void,
+ *   release: (position: Position) => void, withdraw: () => void,
  *   together: (() => void) | null, token: (text: string) => void,
  * }} Doing
  * @typedef {{key: string, send: Doing | null, safe: Doing, why: string, news: string,
@@ -22,6 +24,9 @@ import { STATUS } from "./vaults.js";
 const ZERO = "0x0000000000000000000000000000000000000000";
 const WORKING = 1;
 const DAY_S = 86_400n;
+const RELEASE_WORDS =
+  " If its venue does not pay, take its tokens once the mandate is stopped, then withdraw them below " +
+  "by their address.";
 
 /**
  * Which step is next: stop, unwind, withdraw, wait or done.
@@ -206,18 +211,55 @@ function positionSteps(vault, doing, id, verb, isNext) {
         `Position at ${position.adapter}, ${worth}: this page knows no way to close it.`,
       );
     }
+    const least = takesMinimum(position)
+      ? leastField(position, `least-${position.adapter}-${id}`)
+      : null;
+    const close = () => doing.unwind(position, least?.value ?? "");
     return step(
-      button(`unwind-${i}-${id}`, `${verb}Close the position`, () => doing.unwind(position), {
-        isPrimary: isNext,
-      }),
+      [
+        least && el("label", { for: least.id }, "Least that you accept, in USDC"),
+        least,
+        button(`unwind-${i}-${id}`, `${verb}Close the position`, close, { isPrimary: isNext }),
+        position.canRelease &&
+          vault.status > WORKING &&
+          button(`release-${i}-${id}`, `${verb}Take its tokens instead`, () =>
+            doing.release(position),
+          ),
+      ],
       `${worth} at ${position.adapter}: ${position.units} units by ${signature}, at the price ` +
-        "of that moment.",
+        `of that moment.${least === null ? "" : leastWords(position)}` +
+        `${position.canRelease ? RELEASE_WORDS : ""}`,
     );
   });
   const others = vault.otherTargets.map((target) =>
     step(null, `There may be something at ${target} too, which this page cannot read.`),
   );
   return [...known, ...others];
+}
+
+/**
+ * What the owner accepts; proposed from the worth, and never 0 by itself.
+ * @param {Position} position
+ * @param {string} id
+ */
+function leastField(position, id) {
+  const least = leastOf(position);
+  return /** @type {HTMLInputElement} */ (
+    el("input", {
+      id,
+      inputmode: "decimal",
+      autocomplete: "off",
+      value: least === null ? "" : amountText(least),
+    })
+  );
+}
+
+/** @param {Position} position */
+function leastWords({ worth }) {
+  return worth === null
+    ? " Its worth is unknown, so type the least that you accept; 0 accepts any price."
+    : ` If it would bring less than ${ALLOWANCE_BPS / 100} % below its worth, the contract refuses; ` +
+        "type another least, or 0 to accept any price.";
 }
 
 /**

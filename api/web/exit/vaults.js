@@ -12,16 +12,16 @@ import {
   uintOf,
   wordsOf,
 } from "../app/abi.js";
-import { EXITS, SELECTORS, VAULT_CREATED } from "../app/contracts.js";
+import { EXITS, RELEASE, SELECTORS, VAULT_CREATED } from "../app/contracts.js";
 import { walletError } from "../app/wallet-errors.js";
 
 /**
  * @typedef {import("../app/wallet.js").Wallet} Wallet
  * `worth` in USDC base units; null: the adapter does not say. `units` null: not known whether there
  * is a position. `exit`: the selector of the function that closes it, null where this page knows
- * none.
+ * none. `canRelease`: the adapter can hand the vault the venue's own tokens.
  * @typedef {{adapter: string, units: bigint | null, worth: bigint | null,
- *   exit: string | null}} Position
+ *   exit: string | null, canRelease: boolean}} Position
  * Amounts in USDC base units, times in unix seconds. `isOpen`: whether a withdrawal would pay out.
  * @typedef {{
  *   address: string, factory: string, usdc: string, owner: string, agent: string, status: number,
@@ -221,7 +221,16 @@ async function positionAt(read, vault, adapter, rules) {
         .catch(() => null),
     ),
   );
-  return { adapter, units: units ?? null, worth: worth ?? null, exit: exit?.selector ?? null };
+  const canRelease = rules.some(
+    (one) => one.target === adapter && one.kind === KIND_EXIT && one.selector === RELEASE,
+  );
+  return {
+    adapter,
+    units: units ?? null,
+    worth: worth ?? null,
+    exit: exit?.selector ?? null,
+    canRelease,
+  };
 }
 
 /**

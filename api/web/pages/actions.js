@@ -18,6 +18,7 @@ import { useWork } from "../app/work.js";
  * @typedef {import("../app/answers.js").BuiltCall} BuiltCall
  * @typedef {import("../app/answers.js").CloseAllPlan} CloseAllPlan
  * @typedef {import("../app/answers.js").MandateView} MandateView
+ * @typedef {import("../app/answers.js").PlanStep} PlanStep
  * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
  * @typedef {import("../app/ui.js").InputOf} InputOf
  * @typedef {import("../app/work.js").Run} Run
@@ -269,8 +270,54 @@ function Plan({ mandate, plan }) {
       const button =
         call?.data &&
         html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note, { does: [type === "close" ? "unwind" : type] })}>${STEPS[type]}</button>`;
+      const sale = { note, type, call, ...step };
+      if (step.min_proceeds_usdc !== null || step.reason === "minimum_needed")
+        return html`<${Sale} key=${n} n=${n} step=${sale} mandate=${mandate} run=${run} isBusy=${isBusy} />`;
+      if (step.release_call)
+        return html`<${Waiting} key=${n} n=${n} note=${note} release=${step.release_call} isOver=${!["signed", "working"].includes(mandate.status)} isBusy=${isBusy} act=${act} />`;
       return html`<li class="row" key=${n}><span class="quiet">${n}</span><div class="grow"><p>${note}</p>
         ${step.est_proceeds_usdc ? html`<p class="quiet">about <${Amount} value=${step.est_proceeds_usdc} /></p>` : null}</div>
         ${button || html`<span class="quiet">${words(step.reason) || step.who_signs_text || "nothing to send"}</span>`}</li>`;
     })}</ol>`;
+}
+
+/**
+ * A sale below whose minimum the contract refuses: proposed from the worth, changed by the owner alone.
+ * @param {{n: number, step: Omit<PlanStep, "n">, mandate: MandateView, run: Run, isBusy: boolean}} props
+ */
+function Sale({ n, step, mandate, run, isBusy }) {
+  const proposed = step.min_proceeds_usdc ?? "";
+  const [typed, setTyped] = useState(/** @type {string | null} */ (null));
+  const least = typed ?? proposed;
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void run(async () => {
+      const built = step.call?.data && least === proposed ? step.call : await unwindFor(least);
+      await send(step.note, mandate, built, { does: ["unwind"] });
+    });
+  };
+  /** @param {string} min_usdc */
+  const unwindFor = (min_usdc) =>
+    post(`/mandate-wallet/mandates/${mandate.public_id}/unwind-call`, {
+      adapter: step.adapter_address,
+      min_usdc,
+    });
+  const id = `least-${n}`;
+  return html`<li class="row"><span class="quiet">${n}</span><form class="grow stack" onSubmit=${submit}><p>${step.note}</p>
+    <p class="quiet">${step.est_proceeds_usdc ? html`about <${Amount} value=${step.est_proceeds_usdc} />` : "worth unknown"}${step.withdrawable_now_usdc ? html`, <${Amount} value=${step.withdrawable_now_usdc} /> now in a trial` : null}</p>
+    <div class="row"><div class="field narrow"><label for=${id}>Least that you accept</label>
+      <div class="with-unit"><input id=${id} inputmode="decimal" required pattern="[0-9]+([.][0-9]{1,6})?" value=${least} onInput=${(/** @type {InputOf} */ event) => setTyped(event.currentTarget.value)} /><span>USDC</span></div></div>
+      <button disabled=${isBusy}>Unwind</button></div>
+    ${units(least) === 0n ? html`<p class="quiet" role="status">At 0 the sale accepts any price.</p>` : null}</form></li>`;
+}
+
+/**
+ * What its venue does not pay now.
+ * @param {{n: number, note: string, release: BuiltCall, isOver: boolean, isBusy: boolean,
+ *   act: (title: string, calls: BuiltCall[], what: string, said: Said) => void}} props
+ */
+function Waiting({ n, note, release, isOver, isBusy, act }) {
+  const what = "The venue's own tokens go to your vault; the exit page withdraws them.";
+  return html`<li class="row"><span class="quiet">${n}</span><div class="grow"><p>${note}</p></div>
+    ${isOver ? html`<button type="button" disabled=${isBusy} onClick=${() => act("Take the venue's tokens", [release], what, { does: ["unwind"] })}>Take its tokens</button>` : html`<span class="quiet">after the stop</span>`}</li>`;
 }

@@ -285,6 +285,30 @@ class VaultReader(ChainReader):
         except RpcRefusedError:
             return UNREAD_ADAPTER
 
+    def exit_trials(
+        self, vault: str, adapter: str, exits: Sequence[str], at: At = LATEST
+    ) -> list[int | RpcRefusedError]:
+        """What calls of the vault to the adapter would bring now, each tried alone and none sent: the
+        USDC base units that it returns, or why it failed.
+
+        Errors: RpcError.
+        """
+        calls = [
+            (
+                "eth_call",
+                [
+                    {"from": vault, "to": adapter, "data": data, "gas": hex(VIEW_GAS)},
+                    block_argument(at),
+                ],
+            )
+            for data in exits
+        ]
+        answers = self.rpc.batch_settled(calls, [results.code] * len(calls))
+        return [
+            answer if isinstance(answer, RpcRefusedError) else int.from_bytes(answer[:WORD_BYTES])
+            for answer in answers
+        ]
+
     def is_erc6492_signature(
         self, wallet: str, digest: str, signature: str, at: At = LATEST
     ) -> bool:

@@ -12,6 +12,11 @@ Laws
   no adapter values it, and a position at an adapter whose exit nobody here knows. Action keep, reason
   no_known_exit_adapter, type unwind without data and without a signer. A report that the chain does
   not bear out is no position.
+- An exit that takes a minimum is given the position's worth less the allowance, rounded down; never 0
+  by itself. Where the worth is unknown there is no call and the reason is minimum_needed, until the
+  owner allows everything.
+- What its venue does not pay now is a step of its own: action keep, reason waits_at_venue, with the
+  release that hands the vault the venue's tokens.
 - Proceeds are rounded down, costs up. Unknown is null with a reason: one unpriced position leaves
   exit_cost_est null, one unpriced position that the plan closes leaves gets_back_est null.
 - `position_label` is the only field that can hold text that an agent wrote.
@@ -28,10 +33,12 @@ from core.mandate.rules.open_positions import open_positions
 from core.mandate.rules.state import MandateFacts, MandateState
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6, exit_cost_up
-from core.money import usdc_text_or_none
+from core.money import BPS_ONE, usdc_text, usdc_text_or_none
 from core.times import utc_text_or_none
 
 LISTED = "listed"  # the `adapter` of a position at no declared venue
+DEFAULT_ALLOWANCE_BPS = 100  # how much less than its worth a sale may bring
+NO_EXIT, WAITS, MINIMUM_NEEDED = "no_known_exit_adapter", "waits_at_venue", "minimum_needed"
 
 
 class ClosedBy(StrEnum):
@@ -54,8 +61,11 @@ class AdapterPosition:
     `worth_usdc_e6` None: not priced. A worth of 0 is a position too.
 
     `adapter`: the declared venue's name, or LISTED; `venue`: its name in the deployment, None: it
-    has none there. `unwind`: the owner's call; None: no exit is known, so the position is kept.
-    `dry_run`: what the relay's trial said, where the relay closes it.
+    has none there. `unwind`: the owner's call; None: no exit is known, so the position is kept, or
+    the owner has to choose a minimum first (`needs_minimum`). `least_usdc_e6`: below which that call
+    reverts; None: its exit takes no minimum. `pays_now_usdc_e6`: what a trial of it brought; None: not
+    known. `waits`: its venue does not pay it now, and it is kept; `release`: the owner's call for the
+    venue's tokens. `dry_run`: what the relay's trial said, where the relay closes it.
     """
 
     adapter: str
@@ -64,12 +74,19 @@ class AdapterPosition:
     label: str | None
     worth_usdc_e6: int | None
     unwind: OwnerCall | None = None
+    needs_minimum: bool = False
+    least_usdc_e6: int | None = None
+    pays_now_usdc_e6: int | None = None
+    waits: bool = False
+    release: OwnerCall | None = None
     closed_by: ClosedBy = ClosedBy.OWNER
     dry_run: Mapping[str, Any] | None = None
 
     @property
     def is_closable(self) -> bool:
-        return self.closed_by is ClosedBy.RELAY or self.unwind is not None
+        if self.waits:
+            return False
+        return self.closed_by is ClosedBy.RELAY or self.unwind is not None or self.needs_minimum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +108,18 @@ class PlanFacts:
     withdraw_call: OwnerCall | None
     spread_bps: int | None
     now: int
+    allowance_bps: int = DEFAULT_ALLOWANCE_BPS
+
+
+def least_usdc_e6(worth_usdc_e6: int | None, allowance_bps: int) -> int | None:
+    """The least that a sale of what is worth that may bring, rounded down; None: not known. 0 only
+    when everything is allowed, or it is worth nothing.
+    """
+    if allowance_bps == BPS_ONE:
+        return 0
+    if worth_usdc_e6 is None:
+        return None
+    return worth_usdc_e6 - exit_cost_up(worth_usdc_e6, allowance_bps)
 
 
 def close_all_plan(plan: PlanFacts) -> dict[str, Any]:
@@ -112,6 +141,7 @@ def close_all_plan(plan: PlanFacts) -> dict[str, Any]:
         "steps": [{"n": n, **step} for n, step in enumerate(steps, start=1)],
         "reason": "settle_grace" if grace_until is not None else None,
         "locked_until": utc_text_or_none(grace_until),
+        "exit_allowance_bps": plan.allowance_bps,
         "relay_positions_read": plan.relay_positions_read,
         "closes": len(closed),
         "kept_at_venue": len(kept),
@@ -162,9 +192,7 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
         who=position.closed_by.value,
         text="The service closes it with its relay key" if is_relay else "You sign the unwind",
         call=None if is_relay else position.unwind,
-        note="Closed at the market."
-        if is_relay
-        else "Sold through its adapter; the USDC goes to your vault.",
+        note="Closed at the market." if is_relay else _sale_note(position),
     )
     step |= {
         "venue": position.venue,
@@ -172,23 +200,57 @@ def _close(position: AdapterPosition, plan: PlanFacts) -> dict[str, Any]:
         "adapter_address": position.adapter_address,
         "action": "close_at_market" if is_relay else "unwind",
         "est_proceeds_usdc": usdc_text_or_none(_proceeds(position, plan.spread_bps)),
+        "min_proceeds_usdc": usdc_text_or_none(position.least_usdc_e6),
+        "withdrawable_now_usdc": usdc_text_or_none(position.pays_now_usdc_e6),
+        "reason": MINIMUM_NEEDED if position.needs_minimum else None,
         "position_label": position.label,
     }
     return step | ({"dry_run": position.dry_run} if is_relay else {})
 
 
+def _sale_note(position: AdapterPosition) -> str:
+    if position.needs_minimum:
+        return (
+            "Its worth is unknown, so no minimum can be proposed: choose the least that you accept; "
+            "0 accepts any price."
+        )
+    least, pays = position.least_usdc_e6, position.pays_now_usdc_e6
+    if least is None:
+        return "Sold through its adapter; the USDC goes to your vault."
+    note = (
+        f"Sold through its adapter for at least {usdc_text(least)} USDC, which goes to your vault."
+    )
+    if pays is not None and pays < least:
+        note += f" A sale would bring {usdc_text(pays)} now: wait, or accept less."
+    return note
+
+
 def _keep_at_adapter(position: AdapterPosition) -> dict[str, Any]:
     note = "Held through an adapter whose exit this service does not know."
-    return _keep(position.label, note) | {
+    if position.waits:
+        worth = position.worth_usdc_e6
+        part = "All of it" if worth is None else f"About {usdc_text(worth)} USDC"
+        note = f"{part} cannot be withdrawn from the venue now. Read the plan again later"
+        if position.release is not None:
+            note += (
+                ", or take the venue's own tokens: once the mandate is over send release_call, then "
+                "withdraw those tokens from your vault"
+            )
+        note += "."
+    return _keep(position.label, note, WAITS if position.waits else NO_EXIT) | {
         "venue": position.venue,
         "adapter": position.adapter,
         "adapter_address": position.adapter_address,
+        "withdrawable_now_usdc": usdc_text(0) if position.waits else None,
+        "release": position.release,
     }
 
 
-def _keep(label: str | None, note: str = "No adapter can close it.") -> dict[str, Any]:
+def _keep(
+    label: str | None, note: str = "No adapter can close it.", reason: str = NO_EXIT
+) -> dict[str, Any]:
     step = _step("unwind", who=None, text=None, call=None, note=note)
-    return step | {"action": "keep", "reason": "no_known_exit_adapter", "position_label": label}
+    return step | {"action": "keep", "reason": reason, "position_label": label}
 
 
 def _step(
@@ -204,6 +266,9 @@ def _step(
         "to": None if call is None else call.to,
         "data": None if call is None else call.data,
         "est_proceeds_usdc": None,
+        "min_proceeds_usdc": None,
+        "withdrawable_now_usdc": None,
+        "release": None,
         "note": note,
         "reason": None,
         "position_label": None,
@@ -236,6 +301,8 @@ def _proceeds(position: AdapterPosition, spread_bps: int | None) -> int | None:
 def _exit_cost(plan: PlanFacts, *, keeps_any: bool) -> tuple[int | None, str | None]:
     if not plan.relay_positions_read:
         return None, "relay_positions_not_read"
+    if any(position.waits for position in plan.positions):
+        return None, WAITS
     if keeps_any or any(position.worth_usdc_e6 is None for position in plan.positions):
         return None, "position_not_priced"
     if plan.positions and plan.spread_bps is None:

@@ -22,8 +22,10 @@ VENUE = Venue(
             ("maxGrowthBps", MAX_GROWTH_BPS),
             ("maxLossBps", MAX_LOSS_BPS),
         ),
+        chosen=("pool", "exitFeeBps", "maxGrowthBps", "maxLossBps"),
     ),
-    exit=Exit("redeem(uint256,uint256)", lambda units: (units, 0)),
+    exit=Exit("redeem(uint256,uint256)", takes_minimum=True),
     spread_bps=MAX_LOSS_BPS,
+    can_release=True,
     is_test=True,
 )

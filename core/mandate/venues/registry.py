@@ -36,19 +36,29 @@ def _whole(units: int) -> tuple[Any, ...]:
 class Exit:
     """A function of an adapter by which the owner leaves a position.
 
-    `arguments`: of the canonical `signature`, for all units held.
+    `arguments`: of the canonical `signature`, for the units that are closed. `takes_minimum`: the
+    least USDC that they may bring follows, in base units; the adapter reverts below it. It returns
+    the USDC that the vault received.
     """
 
     signature: str
     arguments: Callable[[int], tuple[Any, ...]] = _whole
+    takes_minimum: bool = False
 
     @property
     def selector(self) -> str:
         return selector_of(self.signature)
 
-    def data(self, units: int) -> str:
-        """Call data, 0x hex. Errors: AbiEncodeError."""
-        return call_by_signature(self.signature, self.arguments(units))
+    def data(self, units: int, least_usdc_e6: int = 0) -> str:
+        """Call data, 0x hex. `least_usdc_e6` is left out where the exit takes none.
+
+        Errors: AbiEncodeError.
+        """
+        least = (least_usdc_e6,) if self.takes_minimum else ()
+        return call_by_signature(self.signature, (*self.arguments(units), *least))
+
+
+RELEASE = Exit("release()", lambda units: ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +68,27 @@ class Creation:
     `arguments`: of the constructor. `immutables`: (variable, its value), in the order of
     declaration. A value is a number, a name (of a contract of the deployment, as `usdc`, else of
     the office whose holder is meant, as `relay`), or what follows from the addresses by name.
-    `domain`: of the EIP-712 domain, version 1, whose immutables follow.
+    `domain`: of the EIP-712 domain, version 1, whose immutables follow. `chosen`: names of the
+    arguments after the first, where an operator may have more adapters of this contract, with
+    arguments of its own; empty: the deployment has the one.
     """
 
     arguments: tuple[str | int, ...] = ("usdc",)
     immutables: tuple[tuple[str, str | int | Derived], ...] = (("USDC", "usdc"),)
     domain: str | None = None
+    chosen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Venue:
-    """`name`: of its module, and of its adapter in the deployment, `<name>_adapter`.
+    """`name`: of its module, and of its adapter in the deployment, `<name>_adapter`; others of its
+    contract, which an operator chose, end with `_<name>_adapter`.
 
     `contract`: the adapter's, by core/chain/abis.
 
     `exit` None: the owner cannot close a position there. `closed_by`: who closes one. `spread_bps`:
-    what closing costs beside gas, None: not known. `takes_payments`: the adapter buys services (its
+    what closing costs beside gas, None: not known. `can_release`: the adapter hands the vault its
+    tokens by RELEASE once the mandate is over, whatever its venue does. `takes_payments`: the adapter buys services (its
     rules are costs) and holds no position. `is_test`: it is deployed to test chains alone.
     """
 
@@ -83,6 +98,7 @@ class Venue:
     exit: Exit | None = None
     closed_by: ClosedBy = ClosedBy.OWNER
     spread_bps: int | None = None
+    can_release: bool = False
     takes_payments: bool = False
     is_test: bool = False
 
@@ -99,8 +115,19 @@ class Venues:
 
     def of(self, contracts: Mapping[str, str], adapter: str) -> Venue | None:
         """The venue of an adapter's address."""
+        names = (self.named(name) for name, address in contracts.items() if address == adapter)
+        return next((venue for venue in names if venue is not None), None)
+
+    def named(self, name: str) -> Venue | None:
+        """The venue of an adapter by its name in the deployment."""
         return next(
-            (venue for venue in self.declared if contracts.get(venue.adapter) == adapter), None
+            (
+                venue
+                for venue in self.declared
+                if name == venue.adapter
+                or (venue.creation.chosen and name.endswith(f"_{venue.adapter}"))
+            ),
+            None,
         )
 
     def exit_of(self, venue: Venue | None, selectors: Collection[str]) -> Exit | None:

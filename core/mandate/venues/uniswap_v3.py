@@ -20,9 +20,11 @@ POOL_CODE_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea8
 
 
 def pool_address(at: Mapping[str, str]) -> str:
-    """Where Uniswap's factory has the pool of the two tokens and the fee."""
+    """Where Uniswap's factory has the pool of the two tokens and the fee: `fee` of the mapping, else
+    FEE.
+    """
     tokens = sorted(to_canonical_address(at[name]).rjust(32, b"\0") for name in ("usdc", TOKEN))
-    salt = keccak(b"".join(tokens) + FEE.to_bytes(32, "big"))
+    salt = keccak(b"".join(tokens) + int(at.get("fee", FEE)).to_bytes(32, "big"))
     made = keccak(b"\xff" + to_canonical_address(at[FACTORY]) + salt + POOL_CODE_HASH)
     return str(to_checksum_address(made[12:]))
 
@@ -45,8 +47,10 @@ VENUE = Venue(
             ("maxLossBps", MAX_LOSS_BPS),
             ("minLiquidity", MIN_LIQUIDITY),
         ),
+        chosen=("uniswapFactory", "token", "fee", "maxLossBps", "minLiquidity"),
     ),
-    exit=Exit("sell(uint256,uint256)", lambda units: (units, 0)),
+    exit=Exit("sell(uint256,uint256)", takes_minimum=True),
     spread_bps=MAX_LOSS_BPS,
+    can_release=True,
     is_test=True,
 )

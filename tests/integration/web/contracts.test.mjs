@@ -9,7 +9,14 @@ import { AbiError, rulesOf, textOfWord, uintOf, wordsOf } from "../../../api/web
 import { addressOf, checksummed, keccak256 } from "../../../api/web/app/keccak.js";
 import { refusalOf, SENTENCES } from "../../../api/web/app/refusals.js";
 import { timeText, usdcText } from "../../../api/web/app/words.js";
-import { stopCall, unwindCall, withdrawCall } from "../../../api/web/exit/calls.js";
+import {
+  leastOf,
+  releaseCall,
+  stopCall,
+  takesMinimum,
+  unwindCall,
+  withdrawCall,
+} from "../../../api/web/exit/calls.js";
 
 const vectors = JSON.parse(readFileSync(process.env.VECTORS, "utf8"));
 
@@ -34,21 +41,34 @@ test("an address with a wrong checksum, length or letter is none", () => {
 });
 
 test("the calls of an owner are the service's own", () => {
-  const { vault, token, amount, stop, withdraw, unwinds } = vectors.calls;
+  const { vault, token, amount, stop, withdraw, unwinds, release } = vectors.calls;
   assert.equal(stopCall(vault, 84532).data, stop);
   assert.equal(withdrawCall(vault, token, BigInt(amount), 84532).data, withdraw);
-  for (const { position, data } of unwinds) {
+  for (const { position, least, data } of unwinds) {
     const units = BigInt(position.units);
-    assert.equal(unwindCall(vault, { ...position, units }, 84532).data, data);
+    assert.equal(unwindCall(vault, { ...position, units }, 84532, BigInt(least)).data, data);
   }
+  assert.equal(releaseCall(vault, unwinds[0].position, 84532).data, release);
 });
 
 test("a position of unknown size or exit has no call", () => {
   const { vault, unwinds } = vectors.calls;
   const { position } = unwinds[0];
   for (const change of [{ units: null }, { units: 0n }, { units: 1n, exit: null }]) {
-    assert.equal(unwindCall(vault, { ...position, ...change }, 84532), null);
+    assert.equal(unwindCall(vault, { ...position, ...change }, 84532, 1n), null);
   }
+});
+
+test("an exit that takes a minimum has no call without one", () => {
+  const { vault, unwinds } = vectors.calls;
+  const [{ position }] = unwinds.filter((one) => takesMinimum(one.position));
+  assert.equal(unwindCall(vault, { ...position, units: 1n }, 84532, null), null);
+});
+
+test("the least that is proposed is the worth less the allowance, and unknown stays unknown", () => {
+  assert.equal(leastOf({ worth: 100_000_101n }), 99_000_099n);
+  assert.equal(leastOf({ worth: 0n }), 0n);
+  assert.equal(leastOf({ worth: null }), null);
 });
 
 test("every error of the contracts is read with its arguments", () => {

@@ -14,6 +14,7 @@ from core.chain.abi import encode_values, errors_by_selector, function, types_of
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.venues import erc4626, test_venue, uniswap_v3
+from core.mandate.venues.registry import RELEASE
 from tests.personas import PERSONAS
 
 HERE = Path(__file__).parent
@@ -50,7 +51,8 @@ def calls() -> dict[str, Any]:
     unwinds = [
         {
             "position": {"adapter": ADAPTER, "units": str(units), "exit": leave.selector},
-            "data": calldata.unwind([VaultCall(ADAPTER, 0, leave.data(units))]),
+            "least": "98500000",
+            "data": calldata.unwind([VaultCall(ADAPTER, 0, leave.data(units, 98_500_000))]),
         }
         for leave in (test_venue.VENUE.exit, erc4626.VENUE.exit, uniswap_v3.VENUE.exit)
         if leave is not None
@@ -63,6 +65,7 @@ def calls() -> dict[str, Any]:
         "stop": calldata.stop("owner"),
         "withdraw": calldata.withdraw(TOKEN, TOKEN, 2**80),
         "unwinds": unwinds,
+        "release": calldata.unwind([VaultCall(ADAPTER, 0, RELEASE.data(0))]),
     }
 
 

@@ -259,3 +259,32 @@ def test_a_record_whose_writing_breaks_off__stays_as_it_was(
     Record(84532, "second", sending={"name": "factory", "nonce": 3}).save(path)
     assert load(path, 84532).sending == {"name": "factory", "nonce": 3}
     assert [one.name for one in tmp_path.iterdir()] == ["network.json"]
+
+
+CELLAR = {"pool": account(9), "exitFeeBps": 0, "maxGrowthBps": 2_000, "maxLossBps": 50}
+
+
+@each(
+    ("name", "chosen", "fault"),
+    [
+        ("cellar_erc4626_adapter", CELLAR, None),
+        ("cellar_erc4626_adapter", CELLAR | {"codeHash": "0x00"}, None),
+        ("erc4626_adapter", CELLAR, "ends with none of"),
+        ("cellar_relay_adapter", CELLAR, "ends with none of"),
+        ("cellar_erc4626_adapter", {}, "names nothing; it takes pool, exitFeeBps"),
+        ("cellar_erc4626_adapter", CELLAR | {"pool": "0xab"}, "write an address with its checksum"),
+        (
+            "cellar_erc4626_adapter",
+            CELLAR | {"exitFeeBps": -1},
+            "cellar_erc4626_adapter.exitFeeBps",
+        ),
+    ],
+)
+def test_venues_of_ones_own__name_the_arguments_of_their_adapters(
+    name: str, chosen: dict[str, Any], fault: str | None
+) -> None:
+    record = whole()
+    record.venues = {name: chosen}
+    faults = record_faults(record, on_devnet=False)
+    assert [fault in one for one in faults if fault] == ([] if fault is None else [True])
+    assert (fault is None) == (faults == [])

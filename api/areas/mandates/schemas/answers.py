@@ -219,8 +219,16 @@ class ExecuteBuilt(BuiltCall):
 
 
 class UnwindBuilt(BuiltCall):
+    """`units`: those that are sold: all, or as many as the venue pays now."""
+
     adapter: str | None
     units: str | None
+    min_proceeds_usdc: str | None = Field(
+        description="below which the sale reverts; null: this exit takes no minimum"
+    )
+    withdrawable_now_usdc: str | None = Field(
+        description="what the sale brought in a trial at the latest block; null: not known"
+    )
     who_signs: Literal["owner"]
     gas: int | None
     check: CallCheck | None
@@ -259,6 +267,9 @@ class CloseAllPlan(LedgerAnswer):
     reason: str | None
     locked_until: str | None
     relay_positions_read: bool
+    exit_allowance_bps: int = Field(
+        description="how much less than its worth the sale of a position may bring"
+    )
     closes: int
     kept_at_venue: int
     exit_cost_est: str | None

@@ -83,11 +83,22 @@ class PlanStep(AnswerBody):
     to: str | None
     data: str | None
     est_proceeds_usdc: str | None
+    min_proceeds_usdc: str | None = Field(
+        description="below which the sale reverts; null: its exit takes no minimum, or it is not "
+        "known (reason minimum_needed)"
+    )
+    withdrawable_now_usdc: str | None = Field(
+        description="what the sale brought in a trial at the latest block; null: not known"
+    )
     note: str
     reason: str | None
     position_label: str | None
     call: BuiltCall | None = Field(
         description="to and data as a call to send; null: there is none to send now"
+    )
+    release_call: BuiltCall | None = Field(
+        description="of what waits at its venue: hands the vault the venue's tokens, once the mandate "
+        "is over; null: there is none"
     )
     dry_run: dict[str, Any] | None = Field(
         default=None, description="of a close by relay: what it would do now"

@@ -36,6 +36,7 @@ from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
 from core.mandate.rules.agent_rows import AGENT_KINDS
+from core.mandate.rules.close_plan import DEFAULT_ALLOWANCE_BPS
 from core.mandate.rules.terms import (
     DEFAULT_AGENT_FEE_BPS,
     MAX_HORIZON_DAYS,
@@ -230,6 +231,16 @@ class WithdrawQuery(MandatePath):
     to: Address | None = None
 
 
+class ClosePlanQuery(MandatePath):
+    exit_allowance_bps: Annotated[
+        Bps,
+        Field(
+            description="how much less than its worth the sale of a position may bring, else it "
+            "reverts; 10000 accepts any price"
+        ),
+    ] = DEFAULT_ALLOWANCE_BPS
+
+
 class SetAgentQuery(MandatePath):
     agent_wallet: Annotated[Address | None, EMPTY_IS_NONE] = Field(
         default=None, description="left out or empty: the vault is to obey nobody"
@@ -279,6 +290,16 @@ class UnwindCall(MandatePath):
             str,
             FreeText(64, exact=True),
             Field(description="its address, or its name in close-all-plan"),
+        ]
+        | None
+    ) = None
+    min_usdc: (
+        Annotated[
+            UnsignedUsdc,
+            Field(
+                description="the least that the sale may bring, else it reverts; 0 accepts any price; "
+                "left out: the position's worth less 1 %"
+            ),
         ]
         | None
     ) = None

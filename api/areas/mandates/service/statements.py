@@ -9,7 +9,7 @@ from api.areas.mandates.schemas.answers import AllStatements, CloseAllPlan, Stat
 from api.areas.mandates.schemas.calls import Batch
 from api.areas.mandates.schemas.commands import (
     AllWeeksQuery,
-    MandatePath,
+    ClosePlanQuery,
     StatementQuery,
     WeekQuery,
 )
@@ -196,7 +196,7 @@ def _about(mandate: Mandate) -> StatementOf:
     )
 
 
-def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[CloseAllPlan]:
+def close_plan(call: Call, caller: OwnerCaller, command: ClosePlanQuery) -> Answer[CloseAllPlan]:
     """How the owner leaves, step by step.
 
     While the chain cannot be asked the plan says so and knows no positions.
@@ -207,7 +207,7 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[
             "wrong_status", f"The mandate is {mandate.status}; there is nothing to close."
         )
     current = current_of(call, mandate)
-    positions = _positions(call, mandate, current)
+    positions = _positions(call, mandate, current, command.exit_allowance_bps)
     stop = cancel_terms_call(call, mandate, current) or stop_call_of(
         call, mandate, current, StoppedBy.OWNER
     )
@@ -223,6 +223,7 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[
         else _withdrawal(call, caller, mandate, current),
         spread_bps=spread_bps(call, mandate),
         now=current.now,
+        allowance_bps=command.exit_allowance_bps,
     )
     batch = (
         None
@@ -230,17 +231,20 @@ def close_plan(call: Call, caller: OwnerCaller, command: MandatePath) -> Answer[
         else _batch(call, caller, mandate, current, stop)
     )
     answer = close_all_plan(plan)
-    answer["steps"] = [step | {"call": _step_call(call, step)} for step in answer["steps"]]
+    answer["steps"] = [_step_shown(call, step) for step in answer["steps"]]
     return Answer(
         CloseAllPlan(mandate_id=mandate.public_id, **answer, batch=batch, **current.data_issue)
     )
 
 
-def _step_call(call: Call, step: dict[str, Any]) -> dict[str, Any] | None:
-    """The step as a built call, apart from the step's `type`: wallet libraries have another meaning
-    for that name.
+def _step_shown(call: Call, step: dict[str, Any]) -> dict[str, Any]:
+    """With its calls built, apart from the step's `type`: wallet libraries have another meaning for
+    that name.
     """
-    return None if step["data"] is None else built(call, step["to"], step["data"])
+    own = None if step["data"] is None else built(call, step["to"], step["data"])
+    release = step.pop("release")
+    released = None if release is None else built(call, release.to, release.data)
+    return step | {"call": own, "release_call": released}
 
 
 def _batch(
@@ -260,12 +264,14 @@ def _batch(
     )
 
 
-def _positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions | None:
+def _positions(
+    call: Call, mandate: Mandate, current: Current, allowance_bps: int
+) -> AdapterPositions | None:
     """None: the chain cannot be asked."""
     if is_paper(mandate):
         return NO_POSITIONS
     try:
-        return adapter_positions(call, mandate, current)
+        return adapter_positions(call, mandate, current, allowance_bps)
     except RpcError:
         return None
 

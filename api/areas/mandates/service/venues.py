@@ -5,9 +5,11 @@
   is parsed, and one that fails hides no other.
 - An adapter is closed by an exit that a venue declares (core.mandate.venues), when the mandate has
   a rule for it. What closing costs is known of declared venues alone.
+- What a venue pays now is found by trying that exit as the vault; what it does not pay waits.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from api.areas.mandates.schemas.answers import UnwindBuilt
@@ -23,21 +25,45 @@ from api.areas.mandates.service.owner_calls import built, nothing_to_send
 from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
-from core.chain.errors import RpcCodeFailedError, RpcError, RpcRevertedError
+from core.chain.errors import (
+    RpcCodeFailedError,
+    RpcError,
+    RpcRefusedError,
+    RpcRevertedError,
+)
 from core.chain.reader import reason_of_run
 from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import AdapterReading
-from core.mandate.rules.close_plan import LISTED, AdapterPosition, ClosedBy, OwnerCall
+from core.mandate.rules.close_plan import (
+    DEFAULT_ALLOWANCE_BPS,
+    LISTED,
+    MINIMUM_NEEDED,
+    AdapterPosition,
+    ClosedBy,
+    OwnerCall,
+    least_usdc_e6,
+)
+from core.mandate.rules.exit_trials import Payable, payable
 from core.mandate.rules.ledger import MandateState
+from core.mandate.rules.lifecycle import ACTIVE
 from core.mandate.rules.refusals import UNKNOWN
 from core.mandate.rules.terms import RuleKind, address_from_text
 from core.mandate.tables import Mandate
-from core.mandate.venues.registry import Exit, venue_name, venues
+from core.mandate.venues.registry import RELEASE, Exit, venue_name, venues
+from core.money import usdc_text_or_none
 
 UNWIND_HAPPENS = (
     "The position is sold through its adapter and the USDC comes back to the vault; nobody else "
     "gets any."
+)
+PART_HAPPENS = (
+    "The part that its venue pays now is sold through its adapter and the USDC comes back to the "
+    "vault; the rest stays. Read close-all-plan for it."
+)
+MINIMUM_HAPPENS = (
+    "Its worth is unknown, so no minimum can be proposed. Send min_usdc, the least that the sale may "
+    "bring; 0 accepts any price."
 )
 
 
@@ -86,46 +112,137 @@ def spread_bps(call: Call, mandate: Mandate) -> int | None:
     return None if is_paper(mandate) else venues().spread_bps(call.deps.contracts, targets)
 
 
-def adapter_positions(call: Call, mandate: Mandate, current: Current) -> AdapterPositions:
-    """What the mandate's adapters hold for the vault now.
+def adapter_positions(
+    call: Call, mandate: Mandate, current: Current, allowance_bps: int = DEFAULT_ALLOWANCE_BPS
+) -> AdapterPositions:
+    """What the mandate's adapters hold for the vault now, and the owner's calls that sell it for its
+    worth less the allowance; what a venue does not pay now is a position of its own.
 
     Errors: RpcUnreachableError when the chain cannot be asked.
     """
-    vault, state, adapters = current.require_known().vault, current.state, valuing_adapters(mandate)
+    vault, adapters = current.require_known().vault, valuing_adapters(mandate)
     if vault is None or not adapters:
         return NO_POSITIONS
     readings = call.deps.chain.adapter_readings(adapters, vault)
     exits = _exits(call, mandate)
-    known = tuple(
-        _position(call, state, vault, adapter, reading, exits.get(adapter))
+    known = [
+        position
         for adapter, reading in readings.items()
         if reading.units
-    )
+        for position in _parts(
+            call,
+            _position(call, mandate, current, adapter, reading),
+            _Leaving(vault, adapter, exits.get(adapter), reading, allowance_bps),
+            current,
+        )
+    ]
     return AdapterPositions(
-        known, is_complete=all(reading.units is not None for reading in readings.values())
+        tuple(known), is_complete=all(reading.units is not None for reading in readings.values())
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """How a position is left. `leave` None: no exit is known."""
+
+    vault: str
+    adapter: str
+    leave: Exit | None
+    reading: AdapterReading
+    allowance_bps: int
+
+    def worth_of(self, units: int) -> int | None:
+        """The part of the worth that falls to so many of the units, rounded down."""
+        worth, held = self.reading.worth_usdc_e6, self.reading.units or 0
+        return None if worth is None else worth * units // held
 
 
 def _position(
-    call: Call,
-    state: MandateState,
-    vault: str,
-    adapter: str,
-    reading: AdapterReading,
-    leave: Exit | None,
+    call: Call, mandate: Mandate, current: Current, adapter: str, reading: AdapterReading
 ) -> AdapterPosition:
-    venue = venues().of(call.deps.contracts, adapter)
+    """What an adapter holds, without a way to leave it."""
+    contracts = call.deps.contracts
+    venue = venues().of(contracts, adapter)
+    can_release = venue is not None and venue.can_release
+    release = can_release and any(
+        (rule.target, rule.selector, rule.kind) == (adapter, RELEASE.selector, RuleKind.EXIT)
+        for rule in rules_of(mandate)
+    )
     return AdapterPosition(
         adapter=LISTED if venue is None else venue.name,
         adapter_address=adapter,
-        venue=venue_name(call.deps.contracts, adapter),
-        label=_label(state, adapter),
+        venue=venue_name(contracts, adapter),
+        label=_label(current.state, adapter),
         worth_usdc_e6=reading.worth_usdc_e6,
-        unwind=None
-        if leave is None
-        else OwnerCall(vault, _unwind_data(adapter, leave, reading.units or 0)),
         closed_by=ClosedBy.OWNER if venue is None else venue.closed_by,
+        release=OwnerCall(current.vault or "", _unwind_data(adapter, RELEASE.data(0)))
+        if release
+        else None,
     )
+
+
+def _parts(
+    call: Call, whole: AdapterPosition, how: _Leaving, current: Current
+) -> list[AdapterPosition]:
+    """The position as it can be left: whole, or what its venue pays now and what waits."""
+    if how.leave is None:
+        return [whole]
+    held = how.reading.units or 0
+    pays = _payable(call, how, is_working=current.status in ACTIVE)
+    if pays is None or pays.units == held:
+        return [_sale(whole, how.leave, how, held, None if pays is None else pays.usdc_e6)]
+    waits = replace(whole, worth_usdc_e6=how.worth_of(held - pays.units), waits=True)
+    if pays.units == 0:
+        return [waits]
+    part = replace(whole, worth_usdc_e6=how.worth_of(pays.units))
+    return [_sale(part, how.leave, how, pays.units, pays.usdc_e6), waits]
+
+
+def _sale(
+    position: AdapterPosition, leave: Exit, how: _Leaving, units: int, pays: int | None
+) -> AdapterPosition:
+    least = None
+    if leave.takes_minimum:
+        least = least_usdc_e6(position.worth_usdc_e6, how.allowance_bps)
+    needs_minimum = leave.takes_minimum and least is None
+    data = None if needs_minimum else _unwind_data(how.adapter, leave.data(units, least or 0))
+    return replace(
+        position,
+        unwind=None if data is None else OwnerCall(how.vault, data),
+        needs_minimum=needs_minimum,
+        least_usdc_e6=least,
+        pays_now_usdc_e6=pays,
+    )
+
+
+def _payable(call: Call, how: _Leaving, *, is_working: bool) -> Payable | None:
+    """What the venue pays now; None: not known. A working mandate's exit is refused too where it
+    brings less than the adapter lets an agent accept, which says nothing about the owner's.
+    """
+    leave = how.leave
+    assert leave is not None, "only what has an exit is tried"
+
+    def tried(parts: Sequence[int]) -> list[int | None]:
+        found = call.deps.chain.exit_trials(
+            how.vault, how.adapter, [leave.data(units) for units in parts]
+        )
+        return [_brought(one, is_working=is_working) for one in found]
+
+    try:
+        return payable(how.reading.units or 0, tried)
+    except RpcError:
+        return None
+
+
+def _brought(trial: int | RpcRefusedError, *, is_working: bool) -> int | None:
+    """None: its venue does not pay it. Errors: RpcRefusedError when the trial does not say."""
+    if not isinstance(trial, RpcRefusedError):
+        return trial
+    if not isinstance(trial, (RpcRevertedError, RpcCodeFailedError)):
+        raise trial
+    if is_working and reason_of_run(trial) == "UnderMinOut":
+        raise trial
+    return None
 
 
 def _label(state: MandateState, adapter: str) -> str | None:
@@ -138,8 +255,8 @@ def _label(state: MandateState, adapter: str) -> str | None:
     return named[0].name or named[0].id if named else None
 
 
-def _unwind_data(adapter: str, leave: Exit, units: int) -> str:
-    return calldata.unwind([calldata.VaultCall(adapter, 0, leave.data(units))])
+def _unwind_data(adapter: str, data: str) -> str:
+    return calldata.unwind([calldata.VaultCall(adapter, 0, data)])
 
 
 def unwind_call(
@@ -154,11 +271,14 @@ def unwind_call(
     """
     mandate = party_of(call, caller, command.id)
     current = current_of(call, mandate).require_known()
-    unwind = _unwind(call, mandate, current, _adapter_named(call, mandate, current, command))
+    adapter = _adapter_named(call, mandate, current, command)
+    unwind = _unwind(call, mandate, current, adapter, command.min_usdc)
     return Answer(UnwindBuilt.model_validate(unwind | current.data_issue))
 
 
-def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None) -> dict[str, Any]:
+def _unwind(
+    call: Call, mandate: Mandate, current: Current, adapter: str | None, least: int | None
+) -> dict[str, Any]:
     vault = current.vault
     if vault is None:
         return nothing_to_send(
@@ -169,24 +289,37 @@ def _unwind(call: Call, mandate: Mandate, current: Current, adapter: str | None)
         return nothing_to_send(
             call, vault, "no_known_exit_adapter", "No adapter can close this position."
         ) | _unsent(None)
-    units = call.deps.chain.adapter_readings([adapter], vault)[adapter].units
-    if units is None:
+    if least is not None and not leave.takes_minimum:
+        raise InvalidParameterError(
+            "min_usdc", f"{leave.signature} of this adapter takes no minimum; leave it out"
+        )
+    reading = call.deps.chain.adapter_readings([adapter], vault)[adapter]
+    if reading.units is None:
         what = (
             "The adapter does not say what it holds for this vault. Ask again; if it stays so, "
             "the adapter is out of order."
         )
         return nothing_to_send(call, vault, "adapter_not_read", what) | _unsent(adapter)
-    if units == 0:
+    if reading.units == 0:
         what = "The adapter holds no position for this vault."
         return nothing_to_send(call, vault, "nothing_to_unwind", what) | _unsent(adapter)
-    data = _unwind_data(adapter, leave, units)
+    how = _Leaving(vault, adapter, leave, reading, DEFAULT_ALLOWANCE_BPS)
+    pays = _payable(call, how, is_working=current.status in ACTIVE)
+    units = (pays.units if pays else 0) or reading.units
+    if least is None and leave.takes_minimum:
+        least = least_usdc_e6(how.worth_of(units), how.allowance_bps)
+        if least is None:
+            return nothing_to_send(call, vault, MINIMUM_NEEDED, MINIMUM_HAPPENS) | _unsent(adapter)
+    data = _unwind_data(adapter, leave.data(units, least or 0))
     check, gas = _checked(call, vault, data, mandate)
     sent = built(call, vault, data) | {
         "reason": None,
-        "what_happens": UNWIND_HAPPENS,
+        "what_happens": UNWIND_HAPPENS if units == reading.units else PART_HAPPENS,
         "locked_until": None,
     }
     shown = {"adapter": adapter, "units": str(units), "who_signs": "owner", "gas": gas}
+    shown["min_proceeds_usdc"] = usdc_text_or_none(least)
+    shown["withdrawable_now_usdc"] = usdc_text_or_none(pays.usdc_e6 if pays else None)
     return sent | shown | {"check": check}
 
 
@@ -272,4 +405,5 @@ def _remaining(call: Call, mandate: Mandate, vault: str) -> dict[str, Any]:
 
 
 def _unsent(adapter: str | None) -> dict[str, Any]:
-    return {"adapter": adapter, "units": None, "who_signs": "owner", "gas": None, "check": None}
+    unsent = {"adapter": adapter, "units": None, "who_signs": "owner", "gas": None, "check": None}
+    return unsent | {"min_proceeds_usdc": None, "withdrawable_now_usdc": None}

@@ -13,7 +13,13 @@ import pytest
 import core.mandate.venues
 from api.kernel.operation import Deps
 from core.chain.abi import AbiDecodeError, call_by_signature
-from core.chain.errors import RpcCodeFailedError, RpcRevertedError, RpcUnreachableError, refused
+from core.chain.errors import (
+    RpcCodeFailedError,
+    RpcRefusedError,
+    RpcRevertedError,
+    RpcUnreachableError,
+    refused,
+)
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import UNREAD_ADAPTER, AdapterReading
 from core.mandate.rules.terms import Rule, RuleKind
@@ -51,13 +57,14 @@ VENUE = Venue(name="closed", contract="ClosedAdapter", exit=Exit("leave(uint256,
 @dataclass
 class ManyAdapters(StageChain):
     """The stage's chain with three adapters more; `says` is what each of the mandate's adapters
-    answers, `silence` why one has no rules.
+    answers, `silence` why one has no rules, `trial` what an exit's data brings.
     """
 
     says: Mapping[str, AdapterReading] = field(default_factory=dict)
     silence: Exception = field(
         default_factory=lambda: RpcRevertedError("eth_call", 3, "execution reverted", b"")
     )
+    trial: Callable[[str], int | RpcRefusedError] = lambda data: 44 * USDC
 
     def is_adapter(self, adapter: str, at: Any = "latest") -> bool:
         return super().is_adapter(adapter, at) or adapter in (OTHER, CLOSED, SILENT)
@@ -83,6 +90,11 @@ class ManyAdapters(StageChain):
     ) -> dict[str, AdapterReading]:
         self._require_up()
         return {adapter: self.says.get(adapter, NOTHING) for adapter in adapters}
+
+    def exit_trials(
+        self, vault: str, adapter: str, exits: Sequence[str], at: Any = "latest"
+    ) -> list[int | RpcRefusedError]:
+        return [self.trial(data) for data in exits]
 
     def estimate_gas(self, sender: str, to: str, data: str, at: Any = "latest") -> int:
         return 200_000
@@ -199,6 +211,43 @@ def test_plan__an_adapter_that_fails__is_said_and_the_others_stay(plan: Plan) ->
         "relay_positions_not_read",
     )
     assert found["gets_back_est"] is None
+
+
+def test_plan__a_venue_that_pays_a_part_now__sells_it_and_says_what_waits(
+    stage: Stage, chain: ManyAdapters, plan: Plan
+) -> None:
+    def pays_half(data: str) -> int | RpcRefusedError:
+        units = int(data[10:74], 16)
+        if units > 20 * USDC:
+            return RpcRevertedError("eth_call", 3, "execution reverted", b"")
+        return units * 11 // 10
+
+    chain.trial = pays_half
+    found = plan({OTHER: HELD})
+    paid, waits = found["steps"][1:3]
+    assert (paid["action"], paid["est_proceeds_usdc"], paid["withdrawable_now_usdc"]) == (
+        "unwind",
+        None,
+        "22.000000",
+    )
+    assert (waits["action"], waits["reason"], waits["release_call"]) == (
+        "keep",
+        "waits_at_venue",
+        None,
+    )
+    assert waits["note"] == (
+        "About 22.000000 USDC cannot be withdrawn from the venue now. Read the plan again later."
+    )
+    assert (found["closes"], found["kept_at_venue"]) == (1, 1)
+
+
+def test_plan__a_trial_that_no_node_answers__sells_all_and_leaves_it_unknown(
+    chain: ManyAdapters, plan: Plan
+) -> None:
+    chain.trial = lambda data: refused("eth_call", {"code": -32005, "message": "rate limit"})
+    (step,) = [one for one in plan({ADAPTER: HELD})["steps"] if one["type"] == "unwind"]
+    assert (step["action"], step["withdrawable_now_usdc"]) == ("unwind", None)
+    assert step["data"] == sold(ADAPTER)
 
 
 # A venue that somebody adds

@@ -5,9 +5,9 @@ import pkgutil
 import pytest
 
 import core.mandate.venues
-from core.chain.abi import functions
+from core.chain.abi import call_by_signature, functions
 from core.mandate.rules.close_plan import ClosedBy
-from core.mandate.venues import relay, test_venue, uniswap_v3, x402
+from core.mandate.venues import erc4626, relay, test_venue, uniswap_v3, x402
 from core.mandate.venues.registry import Exit, Venue, Venues, venue_name, venues
 from core.targets.known_signatures import signatures_by_selector
 from scripts._deployments import ADAPTERS
@@ -72,6 +72,17 @@ def test_pool__of_two_tokens_and_a_fee__is_where_uniswap_has_it() -> None:
     }
     assert uniswap_v3.pool_address(at) == "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640"
     assert uniswap_v3.is_usdc_token0(at) == 1
+
+
+def test_named__an_adapter_that_an_operator_chose__is_of_its_venue() -> None:
+    assert venues().named("cellar_erc4626_adapter") is erc4626.VENUE
+    assert venues().of({"weth_uniswap_v3_adapter": ONE}, ONE) is uniswap_v3.VENUE
+    assert venues().named("my_relay_adapter") is None
+
+
+def test_exit__with_a_minimum__has_it_after_the_units() -> None:
+    assert erc4626.VENUE.exit is not None
+    assert erc4626.VENUE.exit.data(5, 4) == call_by_signature("redeem(uint256,uint256)", [5, 4])
 
 
 def test_exit_of__prefers_the_venues_own() -> None:

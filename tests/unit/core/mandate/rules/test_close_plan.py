@@ -12,6 +12,7 @@ from core.mandate.rules.close_plan import (
     OwnerCall,
     PlanFacts,
     close_all_plan,
+    least_usdc_e6,
 )
 from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
 from tests.each import each
@@ -295,3 +296,57 @@ def test_plan__agents_words__stand_in_the_label_alone() -> None:
     ledger.report(RowKind.BUY, "5", 60, named)
     step = _plan(ledger)["steps"][1]
     assert [key for key, value in step.items() if "dead" in str(value)] == ["position_label"]
+
+
+def test_sale__with_a_minimum__says_it_and_what_a_trial_brought() -> None:
+    sale = replace(HELD, least_usdc_e6=e6("89.1"), pays_now_usdc_e6=e6("89.9"))
+    step = _plan(_out(), sale)["steps"][1]
+    assert (step["min_proceeds_usdc"], step["withdrawable_now_usdc"]) == ("89.100000", "89.900000")
+    assert step["note"] == (
+        "Sold through its adapter for at least 89.100000 USDC, which goes to your vault."
+    )
+
+
+def test_sale__that_would_bring_less_than_its_minimum__says_so() -> None:
+    sale = replace(HELD, least_usdc_e6=e6("89.1"), pays_now_usdc_e6=e6("89.099999"))
+    note = _plan(_out(), sale)["steps"][1]["note"]
+    assert note.endswith(" A sale would bring 89.099999 now: wait, or accept less.")
+
+
+def test_sale__of_unknown_worth__needs_a_minimum_of_the_owner() -> None:
+    sale = replace(HELD, worth_usdc_e6=None, unwind=None, needs_minimum=True)
+    plan = _plan(_out(), sale)
+    step = plan["steps"][1]
+    assert (step["action"], step["reason"], step["data"]) == ("unwind", "minimum_needed", None)
+    assert (step["min_proceeds_usdc"], plan["closes"]) == (None, 1)
+
+
+def test_part_that_waits__is_a_step_of_its_own_with_its_release() -> None:
+    paid = replace(HELD, worth_usdc_e6=e6("30"))
+    waits = replace(HELD, worth_usdc_e6=e6("60"), unwind=None, waits=True, release=SELL)
+    plan = _plan(_out(), paid, waits)
+    step = plan["steps"][2]
+    assert (step["action"], step["reason"], step["data"]) == ("keep", "waits_at_venue", None)
+    assert (step["release"], step["withdrawable_now_usdc"]) == (SELL, "0.000000")
+    assert step["note"].startswith("About 60.000000 USDC cannot be withdrawn from the venue now.")
+    assert (plan["closes"], plan["kept_at_venue"]) == (1, 1)
+    assert (plan["exit_cost_est"], plan["exit_cost_reason"]) == (None, "waits_at_venue")
+
+
+@each(
+    ("worth", "allowance_bps", "least"),
+    [
+        ("100", 0, "100"),
+        ("100", 100, "99"),
+        ("0.000001", 1, "0"),
+        ("0.000101", 100, "0.000099"),
+        ("100", 10_000, "0"),
+        (None, 10_000, "0"),
+        (None, 9_999, None),
+    ],
+)
+def test_least__is_the_worth_less_the_allowance_rounded_down(
+    worth: str | None, allowance_bps: int, least: str | None
+) -> None:
+    found = least_usdc_e6(None if worth is None else e6(worth), allowance_bps)
+    assert found == (None if least is None else e6(least))
