@@ -2,7 +2,7 @@
 writes api/web/app/contracts.js.
 
 Selectors of the functions that a page calls or reads, the topic of VaultCreated, the hash of a vault's
-creation code (it gives a vault's address), the exits that venues declare, what a sale may bring less
+creation code (it gives a vault's address), the venues and their exits, what a sale may bring less
 than the worth, and every error with its arguments; app/refusals.js has a sentence for each. Source:
 core/chain/abis and core/mandate/venues.
 """
@@ -83,6 +83,15 @@ def exits() -> dict[str, dict[str, str | bool]]:
     }
 
 
+def offered() -> dict[str, dict[str, str]]:
+    """What the form of a mandate offers, by the adapter's name in the deployment."""
+    return {
+        one.adapter: {"title": one.title, "does": one.does}
+        for one in venues().declared
+        if one.title is not None
+    }
+
+
 def _constant(name: str, value: Any, type_: str | None = None) -> str:
     comment = "" if type_ is None else f"/** @type {{{type_}}} */\n"
     return f"{comment}export const {name} = {json.dumps(value, indent=2)};\n"
@@ -96,6 +105,7 @@ def module_text() -> str:
         ("VAULT_SHELL_HASH", hex_of(keccak(bytes_of(creation_code("VaultShell"))))),
         ("RELEASE", RELEASE.selector),
         ("ALLOWANCE_BPS", DEFAULT_ALLOWANCE_BPS),
+        ("VENUES", offered(), "Readonly<Record<string, {title: string, does: string}>>"),
         ("EXITS", exits(), "Readonly<Record<string, {signature: string, takesMinimum: boolean}>>"),
     )
     lines = ",\n".join(

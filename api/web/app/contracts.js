@@ -31,6 +31,26 @@ export const RELEASE = "0x86d1a69f";
 
 export const ALLOWANCE_BPS = 100;
 
+/** @type {Readonly<Record<string, {title: string, does: string}>>} */
+export const VENUES = {
+  "erc4626_adapter": {
+    "title": "Lending pool (ERC-4626)",
+    "does": "Lends USDC to one pool and redeems it; the position counts towards the worth."
+  },
+  "test_venue_adapter": {
+    "title": "Test venue",
+    "does": "Buys and sells units at a price that the test operator sets."
+  },
+  "uniswap_v3_adapter": {
+    "title": "Uniswap v3",
+    "does": "Swaps USDC into the token of one pool and back; the position counts at the lower of two mean prices."
+  },
+  "x402_adapter": {
+    "title": "Paid reads",
+    "does": "Pays this service for reads, one signed payment at a time; what is paid is spent."
+  }
+};
+
 /** @type {Readonly<Record<string, {signature: string, takesMinimum: boolean}>>} */
 export const EXITS = {
   "0x7cbc2373": {

@@ -1,10 +1,12 @@
 // What am I about to sign? One form, the arithmetic beside it, then the terms in plain words.
 
 import { get, post, put } from "../app/api.js";
-import { counted, units } from "../app/format.js";
+import { VENUES } from "../app/contracts.js";
+import { counted, units, words } from "../app/format.js";
 import { faultsOf, Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link, place } from "../app/router.js";
+import { readService } from "../app/session.js";
 import { html, Notice, PageHead, useState } from "../app/ui.js";
 import { WalletMoney } from "../app/wallet_money.js";
 import { useWork } from "../app/work.js";
@@ -16,7 +18,10 @@ import { Worked } from "./worked.js";
  * @typedef {import("../app/answers.js").MandateView} MandateView
  * @typedef {import("../app/answers.js").WholeMandate} WholeMandate
  * @typedef {import("../app/ui.js").InputOf} InputOf
- * @typedef {{draft: WholeMandate | null, agents: FleetAgent[], listing: Listing | null}} Found
+ * `contracts` by name, of the discovery document.
+ * @typedef {Record<string, string>} Contracts
+ * @typedef {{draft: WholeMandate | null, agents: FleetAgent[], listing: Listing | null,
+ *   contracts: Contracts}} Found
  * @typedef {typeof START} Values
  * @typedef {{values: Values, set: (name: keyof Values) => (event: InputOf) => void,
  *   wrong: Record<string, string>}} FieldProps
@@ -30,6 +35,7 @@ const AMOUNTS = /** @type {const} */ ([
 ]);
 /** Fields behind "More". */
 const MORE = ["approval_above_usdc", "fee_percent", "targets_text"];
+const PAYMENTS = "x402_adapter"; // of the deployment: an entry of kind x402 stands for it
 const AMOUNT = /^\d{1,13}(\.\d{1,6})?$/;
 /** What a new form begins with. */
 const START = {
@@ -45,6 +51,7 @@ const START = {
   market_mode: "testnet",
   targets: "default",
   targets_text: "",
+  venues: "",
 };
 
 /** @param {{path: string[]}} props */
@@ -65,6 +72,7 @@ export default function NewMandate({ path }) {
             stop,
           )
         : null,
+      contracts: (await readService()).contracts,
     }),
     [id, query.get("listing"), query.get("agent")],
   );
@@ -111,7 +119,7 @@ export function toBps(text) {
 }
 
 /** @param {Found & {id: string | null, agentId: string | null}} props */
-function Form({ id, draft, agents, listing, agentId }) {
+function Form({ id, draft, agents, listing, contracts, agentId }) {
   const wanted = agentId ?? listing?.runner_agent_id ?? null;
   const isOthers = wanted !== null && !agents.some((one) => String(one.user_id) === wanted);
   const [values, setValues] = useState(() =>
@@ -152,8 +160,8 @@ function Form({ id, draft, agents, listing, agentId }) {
     }
     void run(async () => {
       const { mandate } = draft
-        ? await changed(draft.mandate, values)
-        : await created(values, listing);
+        ? await changed(draft.mandate, values, contracts)
+        : await created(values, listing, contracts);
       // in place of the form: going back must not offer what was saved as new
       location.replace(link("mandates", mandate.public_id));
     });
@@ -178,7 +186,7 @@ function Form({ id, draft, agents, listing, agentId }) {
       <details open=${standing.some(([name]) => MORE.includes(name))}><summary>More: approval threshold, the agent's share, targets, paper</summary><div class="stack" >
         <${Text} name="approval_above_usdc" label="Tell me above" hint="Actions above this are listed for you. Stored; nothing waits for your answer yet." unit="USDC" ...${field} />
         <${Text} name="fee_percent" label="The agent's share of the gain" hint="Paid at the settlement; nothing without a gain." unit="%" ...${field} />
-        <${Targets} ...${field} />
+        <${Targets} venues=${venuesOf(contracts)} ...${field} />
         <fieldset><legend>Money</legend>
           ${[
             ["testnet", "Test USDC in a vault on chain"],
@@ -225,16 +233,53 @@ function Agent({ agents, values, set, wrong }) {
     </select><span class="hint" id="agent-hint">Another's agent accepts from the open board. <a href=${link("agents")}>Their records</a>.</span></div>`;
 }
 
-/** @param {FieldProps} props */
-function Targets({ values, set, wrong }) {
+/**
+ * What this service's deployment has of the venues that are known here.
+ * @param {Contracts} contracts
+ * @returns {{name: string, title: string, does: string}[]} by the adapter's name
+ */
+export function venuesOf(contracts) {
+  return Object.keys(contracts).flatMap((name) => {
+    const [kind, known] =
+      Object.entries(VENUES).find(
+        ([adapter]) => name === adapter || name.endsWith(`_${adapter}`),
+      ) ?? [];
+    if (kind === undefined || known === undefined) return [];
+    const own = name === kind ? "" : `: ${words(name.slice(0, -kind.length - 1))}`;
+    return [{ name, title: known.title + own, does: known.does }];
+  });
+}
+
+/** @param {string} chosen names, apart by commas @param {string} name */
+function toggled(chosen, name) {
+  const names = namesOf(chosen);
+  return (names.includes(name) ? names.filter((one) => one !== name) : [...names, name]).join(",");
+}
+
+/** @param {string} chosen @returns {string[]} */
+function namesOf(chosen) {
+  return chosen === "" ? [] : chosen.split(",");
+}
+
+/** @param {FieldProps & {venues: ReturnType<typeof venuesOf>}} props */
+function Targets({ venues, values, set, wrong }) {
   return html`<fieldset><legend>What the agent may call</legend>
     ${[
-      ["default", "The service's own adapters, and paid reads of this service"],
+      ["default", "All venues of this service, and its paid reads"],
+      ["venues", "Only the venues that I choose"],
       ["own", "My own list"],
     ].map(
       ([value, label]) =>
         html`<label class="row"><input type="radio" name="targets" value=${value} checked=${values.targets === value} onChange=${set("targets")} />${label}</label>`,
     )}
+    ${
+      values.targets === "venues"
+        ? html`<div class="stack" id="venues">${venues.map(
+            ({ name, title, does }) =>
+              html`<label class="row"><input type="checkbox" name="venues" value=${toggled(values.venues, name)} checked=${namesOf(values.venues).includes(name)} onChange=${set("venues")} aria-invalid=${wrong.venues ? "true" : undefined} /><span><strong>${title}</strong><br /><span class="hint">${does}</span></span></label>`,
+          )}${wrong.venues ? html`<span class="error">${wrong.venues}</span>` : null}</div>`
+        : null
+    }
     ${
       values.targets === "own"
         ? html`<div class="field"><label for="targets_text">Targets</label><textarea id="targets_text" class="mono" rows="8" value=${values.targets_text} onInput=${set("targets_text")} aria-invalid=${wrong.targets_text ? "true" : undefined}></textarea>
@@ -264,6 +309,8 @@ export function faults(values) {
     found.horizon_days = "Write a whole number of days.";
   if (values.targets === "own" && listOf(values.targets_text) === null)
     found.targets_text = "This is not a JSON list.";
+  if (values.targets === "venues" && values.venues === "")
+    found.venues = "Choose at least one venue.";
   return found;
 }
 
@@ -292,10 +339,10 @@ function listOf(text) {
   }
 }
 
-/** @param {Values} values @param {Listing | null} listing */
-function created(values, listing) {
+/** @param {Values} values @param {Listing | null} listing @param {Contracts} contracts */
+function created(values, listing, contracts) {
   const named = { agent_id: values.agent_id || null, listing_id: listing?.id ?? null };
-  const body = { ...termsOf(values), ...named };
+  const body = { ...termsOf(values, contracts), ...named };
   return post("/mandate-wallet/mandates", body, { isRepeatable: true });
 }
 
@@ -303,8 +350,9 @@ function created(values, listing) {
  * A draft is replaced whole, but for its agent: what this form does not show stays as it was written.
  * @param {MandateView} before
  * @param {Values} values
+ * @param {Contracts} contracts
  */
-async function changed(before, values) {
+async function changed(before, values, contracts) {
   const { public_id: id, strategy } = before;
   const { agent_id } = values;
   if (agent_id !== "" && agent_id !== before.agent_id)
@@ -314,12 +362,23 @@ async function changed(before, values) {
     listing_id: String(strategy.listing_id),
     listing_params: Object(strategy.params),
   };
-  const body = { ...termsOf(values), ...kept, ...offer };
+  const body = { ...termsOf(values, contracts), ...kept, ...offer };
   return put(`/mandate-wallet/mandates/${id}`, body, { isRepeatable: true });
 }
 
-/** @param {Values} values */
-function termsOf(values) {
+/** @param {Values} values @param {Contracts} contracts */
+function targetsOf(values, contracts) {
+  if (values.targets === "own") return { allowed_targets: listOf(values.targets_text) };
+  if (values.targets !== "venues") return {};
+  return {
+    allowed_targets: namesOf(values.venues).map((name) =>
+      name === PAYMENTS ? { kind: "x402" } : { address: contracts[name] },
+    ),
+  };
+}
+
+/** @param {Values} values @param {Contracts} contracts */
+function termsOf(values, contracts) {
   return {
     purpose: values.purpose.trim(),
     open_board: values.agent_id === "",
@@ -334,6 +393,6 @@ function termsOf(values) {
       bps: toBps(values.fee_percent),
     },
     market_mode: /** @type {"paper" | "testnet"} */ (values.market_mode),
-    ...(values.targets === "own" ? { allowed_targets: listOf(values.targets_text) } : {}),
+    ...targetsOf(values, contracts),
   };
 }

@@ -12,6 +12,8 @@ EXIT_FEE_BPS, MAX_GROWTH_BPS, MAX_LOSS_BPS = 0, 2_000, 50
 VENUE = Venue(
     name="erc4626",
     contract="Erc4626Adapter",
+    title="Lending pool (ERC-4626)",
+    does="Lends USDC to one pool and redeems it; the position counts towards the worth.",
     creation=Creation(
         ("factory", "test_pool", EXIT_FEE_BPS, MAX_GROWTH_BPS, MAX_LOSS_BPS),
         (

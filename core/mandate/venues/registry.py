@@ -86,6 +86,8 @@ class Venue:
 
     `contract`: the adapter's, by core/chain/abis.
 
+    `title` and `does`: what an owner who chooses venues reads; `title` None: it is not offered.
+
     `exit` None: the owner cannot close a position there. `closed_by`: who closes one. `spread_bps`:
     what closing costs beside gas, None: not known. `can_release`: the adapter hands the vault its
     tokens by RELEASE once the mandate is over, whatever its venue does. `takes_payments`: the adapter buys services (its
@@ -94,6 +96,8 @@ class Venue:
 
     name: str
     contract: str
+    title: str | None = None
+    does: str = ""
     creation: Creation = Creation()
     exit: Exit | None = None
     closed_by: ClosedBy = ClosedBy.OWNER

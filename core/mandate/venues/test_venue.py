@@ -9,6 +9,8 @@ from core.mandate.venues.registry import Creation, Exit, Venue
 VENUE = Venue(
     name="test_venue",
     contract="TestVenueAdapter",
+    title="Test venue",
+    does="Buys and sells units at a price that the test operator sets.",
     creation=Creation(("usdc", "test_venue"), (("USDC", "usdc"), ("venue", "test_venue"))),
     exit=Exit("sell(uint256)"),
     spread_bps=0,

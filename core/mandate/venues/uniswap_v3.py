@@ -36,6 +36,9 @@ def is_usdc_token0(at: Mapping[str, str]) -> int:
 VENUE = Venue(
     name="uniswap_v3",
     contract="UniswapV3Adapter",
+    title="Uniswap v3",
+    does="Swaps USDC into the token of one pool and back; the position counts at the "
+    "lower of two mean prices.",
     creation=Creation(
         ("factory", FACTORY, TOKEN, FEE, MAX_LOSS_BPS, MIN_LIQUIDITY),
         (

@@ -9,6 +9,8 @@ from core.mandate.venues.registry import Creation, Venue
 VENUE = Venue(
     name="x402",
     contract="X402Adapter",
+    title="Paid reads",
+    does="Pays this service for reads, one signed payment at a time; what is paid is spent.",
     creation=Creation(
         ("factory",), (("USDC", "usdc"), ("factory", "factory")), domain="Mandate Wallet x402"
     ),

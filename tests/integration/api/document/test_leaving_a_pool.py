@@ -91,8 +91,8 @@ def test_plan__with_an_allowance__uses_it_and_all_of_it_is_any_price(lent: Lent)
 
 
 def test_plan__with_an_allowance_above_the_whole__is_refused(lent: Lent) -> None:
-    path = f"/mandates/{lent.mandate_id}/close-all-plan?exit_allowance_bps=10001"
-    answer = lent.live.stage.call("GET", path, lent.live.stage.owner)
+    path, stage = f"/mandates/{lent.mandate_id}/close-all-plan", lent.live.stage
+    answer = stage.call("GET", path, stage.owner, exit_allowance_bps=10_001)
     assert reason(answer) == (400, "invalid_number")
     assert "exit_allowance_bps" in answer.text
 
