@@ -1,7 +1,4 @@
-"""An agent that rebalances: 40 % of the budget lent to a pool, 20 % in a token, the rest in USDC.
-
-`python -m api.client.examples.rebalance [.local]` with `make up` running beside it.
-"""
+"""An agent that rebalances; `python -m api.client.examples.rebalance [.local]` beside `make up`."""
 
 from collections.abc import Mapping
 
@@ -18,40 +15,33 @@ LEAST_E6 = 5_000_000  # smaller differences stay
 
 def rebalance(agent: Client, wallet: Wallet, mandate_id: str, at: Mapping[str, str]) -> None:
     for name, (percent, enter, leave) in PLAN.items():
-        read = agent.mandates.read(mandate_id)
-        used, target = read["limits"]["used"], at[name]
+        read, target = agent.mandates.read(mandate_id), at[name]
         held = agent.mandates.unwind_call(mandate_id, adapter=target)
-        brings = held["withdrawable_now_usdc"]
-        if held["reason"] not in (None, "nothing_to_unwind") or (held["units"] and brings is None):
+        units, brings = int(held["units"] or 0), held["withdrawable_now_usdc"]
+        if held["reason"] not in (None, "nothing_to_unwind") or (units and brings is None):
             continue  # what is unknown is no permission
-        units, worth = int(held["units"] or 0), usdc_e6(brings or "0")
+        worth, used = usdc_e6(brings or "0"), read["limits"]["used"]
         missing = usdc_e6(read["mandate"]["budget_usdc"]) * percent // 100 - worth
-        left = [used["per_action_max"], used["left_today"], used["left_total"]]
-        amount = min(missing, *(usdc_e6(one["value"] or "0") for one in left))
-        if amount >= LEAST_E6:  # the adapter refuses what costs more than its own loss limit
-            function, args, spent = enter, [str(amount), "0"], amount
-        elif -missing >= LEAST_E6:
-            least = -missing * 99 // 100
-            function, args, spent = leave, [str(units * -missing // worth), str(least)], 0
-        else:
+        left = (used["per_action_max"], used["left_today"], used["left_total"])
+        spent = min(missing, *(usdc_e6(one["value"] or "0") for one in left))
+        function, args = (
+            enter,
+            [str(spent), "0"],
+        )  # the adapter refuses what costs more than its own loss limit
+        if -missing >= LEAST_E6:
+            args = [str(units * -missing // worth), str(-missing * 99 // 100)]
+            function, spent = leave, 0
+        elif spent < LEAST_E6:
             continue
         call = agent.mandates.execute_call(
             mandate_id, target=target, function=function, args=args, amount_usdc=usdc_text(spent)
         )
-        print(f"{name}: {usdc_text(worth)} USDC, {usdc_text(missing)} missing, {function}")
-        if not call["check"]["ok"]:
-            print(f"  the vault would refuse: {call['check']['reason']}")
-            continue
-        sent = wallet.send(call)
-        if spent:  # of a sale the chain's own row says what it brought
-            agent.mandates.report_event(
-                mandate_id,
-                kind="buy",
-                amount_usdc=usdc_text(spent),
-                tx_hash=sent["tx_hash"],
-                why=f"{percent} % of the budget belong there.",
-                payload={"target": target, "position": {"id": name}},
-            )
+        print(f"{name}: {usdc_text(missing)} USDC missing; {call['check']['reason'] or 'sent'}")
+        sent = wallet.send(call) if call["check"]["ok"] else None
+        if sent and spent:  # of a sale the chain's own row says what it brought
+            position = {"target": target, "position": {"id": name}}
+            proof = {"amount_usdc": usdc_text(spent), "tx_hash": sent["tx_hash"]}
+            agent.mandates.report_event(mandate_id, kind="buy", payload=position, **proof)
 
 
 def main(directory: str = ".local") -> None:

@@ -366,7 +366,10 @@ async function changed(before, values, contracts) {
   return put(`/mandate-wallet/mandates/${id}`, body, { isRepeatable: true });
 }
 
-/** @param {Values} values @param {Contracts} contracts */
+/**
+ * @param {Values} values @param {Contracts} contracts
+ * @returns {{allowed_targets?: unknown[] | null}}
+ */
 function targetsOf(values, contracts) {
   if (values.targets === "own") return { allowed_targets: listOf(values.targets_text) };
   if (values.targets !== "venues") return {};

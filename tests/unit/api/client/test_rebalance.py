@@ -99,4 +99,4 @@ def test_rebalance__what_the_vault_would_refuse__is_not_sent(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(Mandates(NOTHING, refuses="OverDailyCap")).reports == []
-    assert "the vault would refuse: OverDailyCap" in capsys.readouterr().out
+    assert "400.000000 USDC missing; OverDailyCap" in capsys.readouterr().out
