@@ -127,7 +127,9 @@ def market(deployed: DeployedChain) -> DeployedChain:
         (trader, "open(uint256,uint128)", [PRICE, LIQUIDITY]),
         (pool, "increaseObservationCardinalityNext(uint16)", [512]),
         (pool, "increaseObservationCardinalityNext(uint16)", [1_024]),
-        (trader, "moveTo(uint256)", [PRICE + 1]),  # the first trade takes the new room
+        # a trade to another tick takes the new room
+        (trader, "moveTo(uint256)", [PRICE * 1_001 // 1_000]),
+        (trader, "moveTo(uint256)", [PRICE]),
     ):
         found.succeed(DEPLOYER, to, call_by_signature(signature, arguments))
     found.rpc.call("evm_increaseTime", [3_600])

@@ -291,7 +291,7 @@ class VaultReader(ChainReader):
         """What calls of the vault to the adapter would bring now, each tried alone and none sent: the
         USDC base units that it returns, or why it failed.
 
-        Errors: RpcError.
+        Errors: RpcError; AbiDecodeError when one returns no amount.
         """
         calls = [
             (
@@ -305,7 +305,7 @@ class VaultReader(ChainReader):
         ]
         answers = self.rpc.batch_settled(calls, [results.code] * len(calls))
         return [
-            answer if isinstance(answer, RpcRefusedError) else int.from_bytes(answer[:WORD_BYTES])
+            answer if isinstance(answer, RpcRefusedError) else _first_word(answer)
             for answer in answers
         ]
 
@@ -331,6 +331,13 @@ def _adapter_questions(vault: str) -> Iterator[str]:
     for name in ADAPTER_VIEWS:
         view = function("IAdapter", name)
         yield view.encode(*[vault] * len(view.inputs))
+
+
+def _first_word(answer: bytes) -> int:
+    """Errors: AbiDecodeError."""
+    if len(answer) < WORD_BYTES:
+        raise AbiDecodeError(f"{len(answer)} bytes are no amount")
+    return int.from_bytes(answer[:WORD_BYTES])
 
 
 def _answer_or_none(view: str, answer: Any | RpcRefusedError) -> Any:

@@ -25,6 +25,7 @@ from api.areas.mandates.service.owner_calls import built, nothing_to_send
 from api.areas.mandates.service.views import is_paper, rules_of, terms_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call
+from core.chain.abi import AbiDecodeError
 from core.chain.errors import (
     RpcCodeFailedError,
     RpcError,
@@ -230,7 +231,7 @@ def _payable(call: Call, how: _Leaving, *, is_working: bool) -> Payable | None:
 
     try:
         return payable(how.reading.units or 0, tried)
-    except RpcError:
+    except (RpcError, AbiDecodeError):
         return None
 
 

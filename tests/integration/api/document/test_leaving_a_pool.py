@@ -93,7 +93,7 @@ def test_plan__with_an_allowance__uses_it_and_all_of_it_is_any_price(lent: Lent)
 def test_plan__with_an_allowance_above_the_whole__is_refused(lent: Lent) -> None:
     path, stage = f"/mandates/{lent.mandate_id}/close-all-plan", lent.live.stage
     answer = stage.call("GET", path, stage.owner, exit_allowance_bps=10_001)
-    assert reason(answer) == (400, "invalid_number")
+    assert reason(answer) == (400, "invalid_parameter")
     assert "exit_allowance_bps" in answer.text
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.chain.abi import function
+from core.chain.abi import AbiDecodeError, function
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.chain.reader import VIEW_GAS
@@ -179,3 +179,14 @@ def test_readings__no_node__is_an_error() -> None:
     )
     with pytest.raises(RpcUnreachableError):
         nowhere.adapter_readings([GOOD], VAULT)
+
+
+def test_exit_trials__are_asked_as_the_vault_and_one_that_returns_nothing_is_no_amount() -> None:
+    asked: list[Any] = []
+    exit_data = function("IAdapter", "positionOf").selector
+    found = reader(honest, asked).exit_trials(VAULT, GOOD, [exit_data, exit_data])
+    assert found == [3_000_000, 3_000_000]
+    call = asked[-1][0]["params"][0]
+    assert (call["from"], call["to"]) == (VAULT, GOOD)
+    with pytest.raises(AbiDecodeError):
+        reader(lambda *_: {"result": "0x"}).exit_trials(VAULT, GOOD, [exit_data])
