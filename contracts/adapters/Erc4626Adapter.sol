@@ -4,23 +4,20 @@ pragma solidity 0.8.30;
 import {IERC4626} from "@openzeppelin/contracts/interfaces/IERC4626.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IAdapter} from "../interfaces/IAdapter.sol";
-import {IMandateVault, Status} from "../interfaces/IMandateVault.sol";
-import {IMandateVaultFactory} from "../interfaces/IMandateVaultFactory.sol";
-import {BPS, KIND_EXIT, KIND_VALUED_SPEND, NO_PIN} from "../libraries/ConstantsLib.sol";
+import {BPS, KIND_EXIT, KIND_VALUED_SPEND} from "../libraries/ConstantsLib.sol";
 import {ErrorsLib} from "../libraries/ErrorsLib.sol";
 import {Rule} from "../libraries/TermsLib.sol";
+import {CustodyAdapter} from "./CustodyAdapter.sol";
 
 /// @title Erc4626Adapter
 /// @notice How a vault lends USDC through one ERC-4626 vault, the pool.
 ///
 /// CUSTODY
-/// - The adapter holds the pool's shares and books them by vault. It has no admin, and counts no donation of shares or
-///   USDC: a position changes by its own vault's calls alone.
+/// - The adapter holds the pool's shares, as CustodyAdapter says it.
 /// - USDC goes from the vault to the pool and from the pool to the vault within one call; nothing stays here.
 ///
 /// VALUE
@@ -30,15 +27,9 @@ import {Rule} from "../libraries/TermsLib.sol";
 /// - Nothing bounds the value from below. Only a pool whose rate nobody can lower within a transaction is to be listed.
 /// - No rate is stored: who stores one inside a dip would fix it.
 ///
-/// LOSS BY THE AGENT
-/// - While the mandate works, a deposit and a redemption bring at least their value less `maxLossBps`, whatever the
-///   agent accepts. Afterwards the owner's own minimum holds, so that a pool at a loss can be left.
-/// - The owner of a vault that no longer works takes the shares themselves by `release` and withdraws them from the vault:
-///   a pool that pays nobody locks no shares.
-///
 /// UNITS
 /// - Amounts are USDC base units (1e-6), positions the pool's shares, rates basis points, times unix seconds.
-contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
+contract Erc4626Adapter is CustodyAdapter {
     using Math for uint256;
     using SafeCast for uint256;
     using SafeERC20 for IERC20;
@@ -50,9 +41,6 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
         uint40 since;
     }
 
-    IERC20 private immutable USDC;
-    IMandateVaultFactory private immutable FACTORY;
-
     /// @notice The ERC-4626 vault whose asset is USDC.
     IERC4626 public immutable pool;
 
@@ -62,22 +50,17 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
     /// @notice By how much of its cost a position's value may grow in 365 days.
     uint256 public immutable maxGrowthBps;
 
-    /// @notice How much less than its value a working mandate accepts when it enters or leaves.
-    uint256 public immutable maxLossBps;
-
     mapping(address vault => Position) private _positions;
 
-    constructor(address factory_, address pool_, uint256 exitFeeBps_, uint256 maxGrowthBps_, uint256 maxLossBps_) {
-        if (factory_.code.length == 0) revert ErrorsLib.BadAddress(factory_);
-        FACTORY = IMandateVaultFactory(factory_);
-        USDC = IERC20(IMandateVaultFactory(factory_).usdc());
+    constructor(address factory_, address pool_, uint256 exitFeeBps_, uint256 maxGrowthBps_, uint256 maxLossBps_)
+        CustodyAdapter(factory_, maxLossBps_)
+    {
         if (pool_.code.length == 0 || IERC4626(pool_).asset() != address(USDC)) revert ErrorsLib.BadAddress(pool_);
         if (exitFeeBps_ >= BPS) revert ErrorsLib.BadTerms("exitFeeBps", exitFeeBps_, BPS - 1);
-        if (maxLossBps_ >= BPS) revert ErrorsLib.BadTerms("maxLossBps", maxLossBps_, BPS - 1);
         pool = IERC4626(pool_);
-        (exitFeeBps, maxGrowthBps, maxLossBps) = (exitFeeBps_, maxGrowthBps_, maxLossBps_);
+        (exitFeeBps, maxGrowthBps) = (exitFeeBps_, maxGrowthBps_);
         // Once for all: between calls there is nothing here to take.
-        IERC20(IMandateVaultFactory(factory_).usdc()).forceApprove(pool_, type(uint256).max);
+        USDC.forceApprove(pool_, type(uint256).max);
     }
 
     // ------------------------------------------------------------------ vaults
@@ -120,16 +103,6 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
         if (works) _requireWorth(amountUsdc, value);
     }
 
-    /// @notice Hands the calling vault all of its shares, once it no longer works.
-    /// @return shares How many went there.
-    function release() external nonReentrant returns (uint256 shares) {
-        if (_works(msg.sender)) revert ErrorsLib.MandateWorking();
-        shares = _positions[msg.sender].shares;
-        if (shares == 0) revert ErrorsLib.ZeroAmount();
-        delete _positions[msg.sender];
-        IERC20(address(pool)).safeTransfer(msg.sender, shares);
-    }
-
     // ------------------------------------------------------------------ views
 
     /// @inheritdoc IAdapter
@@ -152,11 +125,6 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc IAdapter
-    function isLinear() external pure returns (bool) {
-        return false;
-    }
-
-    /// @inheritdoc IAdapter
     /// @dev Sorted: redeem 0x7cbc2373, release 0x86d1a69f, deposit 0xe2bbb158.
     function rules() external view returns (Rule[] memory list) {
         list = new Rule[](3);
@@ -172,8 +140,9 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
 
     // ------------------------------------------------------------------ inside
 
-    function _rule(bytes4 selector, uint8 kind) private view returns (Rule memory) {
-        return Rule({target: address(this), selector: selector, recipientWord: NO_PIN, kind: kind});
+    function _clear(address vault) internal override returns (IERC20 held, uint256 units) {
+        (held, units) = (IERC20(address(pool)), _positions[vault].shares);
+        delete _positions[vault];
     }
 
     /// @dev What the pool converts shares to, less the exit fee, rounded down.
@@ -189,15 +158,5 @@ contract Erc4626Adapter is IAdapter, ReentrancyGuardTransient {
 
     function _book(address vault, uint256 shares, uint256 ceiling) private {
         _positions[vault] = Position(shares.toUint120(), ceiling.toUint96(), block.timestamp.toUint40());
-    }
-
-    function _works(address vault) private view returns (bool) {
-        return FACTORY.isVault(vault) && IMandateVault(vault).status() == Status.Working;
-    }
-
-    /// @dev `got` is no less than `value` less the loss that a working mandate accepts.
-    function _requireWorth(uint256 got, uint256 value) private view {
-        uint256 least = value.mulDiv(BPS - maxLossBps, BPS);
-        if (got < least) revert ErrorsLib.UnderMinOut(got, least);
     }
 }

@@ -9,7 +9,7 @@ contract RulesTest is Erc4626Test {
 
         assertEq(list.length, 3);
         assertTrue(list[0].selector == Erc4626Adapter.redeem.selector && list[0].kind == KIND_EXIT);
-        assertTrue(list[1].selector == Erc4626Adapter.release.selector && list[1].kind == KIND_EXIT);
+        assertTrue(list[1].selector == CustodyAdapter.release.selector && list[1].kind == KIND_EXIT);
         assertTrue(list[2].selector == Erc4626Adapter.deposit.selector && list[2].kind == KIND_VALUED_SPEND);
     }
 

@@ -54,7 +54,7 @@ contract ValueOfTest is Erc4626Test {
     function test_valueOf__the_exit_fee_is_taken_off() public {
         lending = _deployAdapter(30);
         _clearRules();
-        _addLendingRules();
+        _addRulesOfSubject();
         terms.nonce = 2;
         vault = _createWorking();
         _lend(100 * USD);

@@ -3,24 +3,23 @@ pragma solidity 0.8.30;
 
 import {Erc4626Adapter} from "../../../contracts/adapters/Erc4626Adapter.sol";
 import {FaultyPool} from "../../../contracts/mocks/FaultyPool.sol";
-import "./Test.sol";
+import "./CustodyTest.sol";
 
 /// @notice A mandate that may lend through a pool in which a stranger has 1,000 USDC. The adapter takes no exit fee off,
 /// lets a value grow by 20 % a year, and a working mandate lose 0.5 % by entering or leaving. The mandate runs two years.
-abstract contract Erc4626Test is Test {
+abstract contract Erc4626Test is CustodyTest {
     uint256 internal constant GROWTH_BPS = 2_000;
     uint256 internal constant LOSS_BPS = 50;
     uint256 internal constant SHARES = 1e6; // of a base unit of USDC, at first
 
     FaultyPool internal pool;
     Erc4626Adapter internal lending;
-    MandateVault internal vault;
 
     function setUp() public virtual override {
         super.setUp();
         pool = FaultyPool(vm.deployCode("FaultyPool.sol", abi.encode(address(usdc))));
         lending = _deployAdapter(0);
-        _addLendingRules();
+        _addRulesOfSubject();
         terms.endsAt = NOW + 730 days;
         vault = _createWorking();
         usdc.mint(stranger, BUDGET);
@@ -40,13 +39,6 @@ abstract contract Erc4626Test is Test {
         return abi.encode(address(factory), pool_, exitFeeBps, GROWTH_BPS, lossBps);
     }
 
-    function _addLendingRules() internal {
-        Rule[] memory list = lending.rules();
-        for (uint256 i; i < list.length; ++i) {
-            _addRule(list[i].target, list[i].selector, list[i].recipientWord, list[i].kind);
-        }
-    }
-
     function _deposit(uint256 amount, uint256 minShares) internal view returns (Call memory) {
         return Call(address(lending), amount, abi.encodeCall(Erc4626Adapter.deposit, (amount, minShares)));
     }
@@ -55,25 +47,11 @@ abstract contract Erc4626Test is Test {
         return Call(address(lending), 0, abi.encodeCall(Erc4626Adapter.redeem, (shares, minUsdc)));
     }
 
-    function _release() internal view returns (Call memory) {
-        return Call(address(lending), 0, abi.encodeCall(Erc4626Adapter.release, ()));
-    }
-
     function _lend(uint256 amount) internal {
         _execute(vault, _deposit(amount, 0));
     }
 
-    /// @dev By the owner.
-    function _unwind(Call memory call_) internal {
-        vm.prank(owner);
-        vault.unwind(_batch(call_));
-    }
-
-    function _value() internal view returns (uint256) {
-        return lending.valueOf(address(vault));
-    }
-
-    function _underMinOut(uint256 out, uint256 minOut) internal pure returns (bytes memory) {
-        return abi.encodeWithSelector(ErrorsLib.UnderMinOut.selector, out, minOut);
+    function _subject() internal view override returns (CustodyAdapter) {
+        return lending;
     }
 }

@@ -9,7 +9,7 @@ contract LendingGas is Erc4626Test, GasTest {
     function setUp() public override(Erc4626Test, Test) {
         Erc4626Test.setUp();
         _clearRules();
-        _addLendingRules();
+        _addRulesOfSubject();
         terms.nonce = 2;
         vault = _createWorking();
         _lend(9 * USD);
