@@ -3,25 +3,22 @@ pragma solidity 0.8.30;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
-import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 import {IAdapter} from "../interfaces/IAdapter.sol";
-import {IMandateVault, Status} from "../interfaces/IMandateVault.sol";
-import {IMandateVaultFactory} from "../interfaces/IMandateVaultFactory.sol";
 import {IUniswapV3Factory, IUniswapV3Pool} from "../interfaces/IUniswapV3.sol";
-import {BPS, KIND_EXIT, KIND_VALUED_SPEND, NO_PIN} from "../libraries/ConstantsLib.sol";
+import {KIND_EXIT, KIND_VALUED_SPEND} from "../libraries/ConstantsLib.sol";
 import {ErrorsLib} from "../libraries/ErrorsLib.sol";
+import {ObservationsLib} from "../libraries/ObservationsLib.sol";
 import {Rule} from "../libraries/TermsLib.sol";
 import {TickLib} from "../libraries/TickLib.sol";
+import {CustodyAdapter} from "./CustodyAdapter.sol";
 
 /// @title UniswapV3Adapter
 /// @notice How a vault swaps USDC into one token and back, in one Uniswap v3 pool.
 ///
 /// CUSTODY
-/// - The adapter holds the token and books it by vault. It has no admin, and counts no donation of token or USDC: a
-///   position changes by its own vault's calls alone.
+/// - The adapter holds the token, as CustodyAdapter says it.
 /// - It swaps at the pool itself, without a router. USDC goes from the vault to the pool and from the pool to the vault
 ///   within one call; nothing stays here.
 ///
@@ -35,10 +32,9 @@ import {TickLib} from "../libraries/TickLib.sol";
 ///   keeps fewer than it once did, so nobody can age them out.
 ///
 /// LOSS BY THE AGENT
-/// - While the mandate works, a purchase and a sale bring at least their value less `maxLossBps`, whatever the agent
-///   accepts. Afterwards the owner's own minimum holds.
-/// - The owner of a vault that no longer works takes the token itself by `release`, which does not ask the pool, and
-///   withdraws it from the vault.
+/// - What a purchase brings is measured at the lower of the two means, what a sale brings at the higher: who holds one of
+///   them off the market's price gains nothing by it. So a working mandate buys only while the price is not above the
+///   lower mean by more than `maxLossBps`, and sells only while it is not below the higher one by more than that.
 ///
 /// NOT GUARANTEED
 /// - That the means are the market's price. Whoever holds a pool's price off the market's for minutes moves them; what
@@ -48,21 +44,18 @@ import {TickLib} from "../libraries/TickLib.sol";
 ///
 /// UNITS
 /// - Amounts are USDC base units (1e-6) and the token's base units, liquidity the pool's, losses basis points.
-contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
-    using Math for uint256;
+contract UniswapV3Adapter is CustodyAdapter {
     using SafeCast for uint256;
     using SafeERC20 for IERC20;
 
     uint16 private constant MIN_OBSERVATIONS = 1_024;
-    uint32 private constant LONG = 30 minutes;
-    uint32 private constant SHORT = 5 minutes;
+    uint256 private constant LONG = 30 minutes;
+    uint256 private constant SHORT = 5 minutes;
 
     /// @dev The roots of the prices beyond which no pool goes, so that a swap ends only by its amount.
     uint160 private constant LOWEST_PRICE = 4_295_128_740;
     uint160 private constant HIGHEST_PRICE = 1461446703485210103287273052203988822378723970341;
 
-    IERC20 private immutable USDC;
-    IMandateVaultFactory private immutable FACTORY;
     bool private immutable IS_USDC_TOKEN0;
 
     /// @notice What is bought.
@@ -70,9 +63,6 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
 
     /// @notice Where.
     IUniswapV3Pool public immutable pool;
-
-    /// @notice How much less than its value a working mandate accepts when it buys or sells.
-    uint256 public immutable maxLossBps;
 
     /// @notice The harmonic mean of the pool's liquidity over 30 minutes below which nothing is valued.
     uint256 public immutable minLiquidity;
@@ -87,21 +77,17 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
         uint24 fee,
         uint256 maxLossBps_,
         uint256 minLiquidity_
-    ) {
-        if (factory_.code.length == 0) revert ErrorsLib.BadAddress(factory_);
+    ) CustodyAdapter(factory_, maxLossBps_) {
         if (uniswapFactory.code.length == 0) revert ErrorsLib.BadAddress(uniswapFactory);
-        if (maxLossBps_ >= BPS) revert ErrorsLib.BadTerms("maxLossBps", maxLossBps_, BPS - 1);
         if (minLiquidity_ == 0) revert ErrorsLib.BadTerms("minLiquidity", 0, 1);
-        address usdc = IMandateVaultFactory(factory_).usdc();
-        address pool_ = IUniswapV3Factory(uniswapFactory).getPool(usdc, token_, fee);
+        address pool_ = IUniswapV3Factory(uniswapFactory).getPool(address(USDC), token_, fee);
         if (pool_ == address(0)) revert ErrorsLib.BadAddress(pool_);
         (,,, uint16 observations,,,) = IUniswapV3Pool(pool_).slot0();
         if (observations < MIN_OBSERVATIONS) {
             revert ErrorsLib.BadTerms("observationCardinality", observations, MIN_OBSERVATIONS);
         }
-        (USDC, FACTORY, IS_USDC_TOKEN0) = (IERC20(usdc), IMandateVaultFactory(factory_), usdc < token_);
-        (token, pool) = (IERC20(token_), IUniswapV3Pool(pool_));
-        (maxLossBps, minLiquidity) = (maxLossBps_, minLiquidity_);
+        IS_USDC_TOKEN0 = address(USDC) < token_;
+        (token, pool, minLiquidity) = (IERC20(token_), IUniswapV3Pool(pool_), minLiquidity_);
     }
 
     // ------------------------------------------------------------------ vaults
@@ -133,17 +119,9 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
         _swap(msg.sender, !IS_USDC_TOKEN0, units, "");
         amountUsdc = USDC.balanceOf(msg.sender) - before;
         if (amountUsdc < minUsdc) revert ErrorsLib.UnderMinOut(amountUsdc, minUsdc);
-        if (_works(msg.sender)) _requireWorth(amountUsdc, _value(units));
-    }
-
-    /// @notice Hands the calling vault all of its units, once it no longer works.
-    /// @return units How many went there.
-    function release() external nonReentrant returns (uint256 units) {
-        if (_works(msg.sender)) revert ErrorsLib.MandateWorking();
-        units = _unitsOf[msg.sender];
-        if (units == 0) revert ErrorsLib.ZeroAmount();
-        delete _unitsOf[msg.sender];
-        token.safeTransfer(msg.sender, units);
+        if (!_works(msg.sender)) return amountUsdc;
+        (, int256 higher) = _meanTicks();
+        _requireWorth(amountUsdc, TickLib.quoteDown(units, higher));
     }
 
     /// @notice Pays the pool for the swap that this contract is in.
@@ -176,12 +154,6 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
     }
 
     /// @inheritdoc IAdapter
-    /// @dev A sale moves the pool's price, so that twice as much brings less than twice.
-    function isLinear() external pure returns (bool) {
-        return false;
-    }
-
-    /// @inheritdoc IAdapter
     /// @dev Sorted: release 0x86d1a69f, buy 0xd6febde8, sell 0xd79875eb.
     function rules() external view returns (Rule[] memory list) {
         list = new Rule[](3);
@@ -192,8 +164,9 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
 
     // ------------------------------------------------------------------ inside
 
-    function _rule(bytes4 selector, uint8 kind) private view returns (Rule memory) {
-        return Rule({target: address(this), selector: selector, recipientWord: NO_PIN, kind: kind});
+    function _clear(address vault) internal override returns (IERC20 held, uint256 units) {
+        (held, units) = (token, _unitsOf[vault]);
+        delete _unitsOf[vault];
     }
 
     /// @dev All of `amount` goes in, or it reverts with what the pool would take of it. Answers what the pool sent.
@@ -207,36 +180,25 @@ contract UniswapV3Adapter is IAdapter, ReentrancyGuardTransient {
 
     /// @dev At the lower of the two mean prices, rounded down.
     function _value(uint256 units) private view returns (uint256) {
-        uint32[] memory secondsAgos = new uint32[](3);
-        (secondsAgos[0], secondsAgos[1]) = (LONG, SHORT);
-        (int56[] memory ticks, uint160[] memory spl) = pool.observe(secondsAgos);
-        uint256 liquidity;
-        unchecked {
-            // The sum wraps, its differences do not. At least 1,800: a second counts 2^128 at most.
-            liquidity = (uint256(LONG) << 128) / uint160(spl[2] - spl[0]);
-        }
-        if (liquidity < minLiquidity) revert ErrorsLib.BadTerms("liquidity", liquidity, minLiquidity);
-        int256 long = _meanTick(ticks[2] - ticks[0], LONG);
-        int256 short = _meanTick(ticks[2] - ticks[1], SHORT);
-        return TickLib.quoteDown(units, long < short ? long : short);
+        (int256 lower,) = _meanTicks();
+        return TickLib.quoteDown(units, lower);
     }
 
-    /// @dev Of the price of the token in USDC, rounded down. The pool rounds each second's tick down, which is up for the
-    /// reciprocal.
-    function _meanTick(int256 sum, uint32 time) private view returns (int256 tick) {
-        int256 divisor = int256(uint256(time));
+    /// @dev Of the two mean prices of the token in USDC. Reverts while the pool has too little liquidity.
+    function _meanTicks() private view returns (int256 lower, int256 higher) {
+        (int256 long, int256 short, uint256 secondsPerLiquidity) = ObservationsLib.sums(pool, LONG, SHORT);
+        // No division by zero: a second counts 1 at least, since liquidity is below 2^128.
+        uint256 liquidity = (LONG << 128) / secondsPerLiquidity;
+        if (liquidity < minLiquidity) revert ErrorsLib.BadTerms("liquidity", liquidity, minLiquidity);
+        (lower, higher) = (_meanTick(long, LONG), _meanTick(short, SHORT));
+        if (lower > higher) (lower, higher) = (higher, lower);
+    }
+
+    /// @dev Rounded down. The pool rounds each second's tick down, which is up for the reciprocal.
+    function _meanTick(int256 sum, uint256 time) private view returns (int256 tick) {
+        int256 divisor = int256(time);
         if (IS_USDC_TOKEN0) sum = -sum - divisor;
         tick = sum / divisor;
         if (sum % divisor < 0) --tick;
-    }
-
-    function _works(address vault) private view returns (bool) {
-        return FACTORY.isVault(vault) && IMandateVault(vault).status() == Status.Working;
-    }
-
-    /// @dev `got` is no less than `value` less the loss that a working mandate accepts.
-    function _requireWorth(uint256 got, uint256 value) private view {
-        uint256 least = value.mulDiv(BPS - maxLossBps, BPS);
-        if (got < least) revert ErrorsLib.UnderMinOut(got, least);
     }
 }

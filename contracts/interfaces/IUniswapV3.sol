@@ -38,14 +38,22 @@ interface IUniswapV3Pool {
         bytes calldata data
     ) external returns (int256 amount0, int256 amount1);
 
-    /// @notice Sums over time up to each of `secondsAgos`: of ticks, and of seconds per liquidity (Q128).
-    /// @dev Reverts with `OLD` when the ring does not reach back so far.
-    function observe(uint32[] calldata secondsAgos)
+    /// @notice One slot of the ring of observations: sums over time, up to a second, of ticks and of seconds per liquidity
+    /// (Q128). Both wrap.
+    function observations(uint256 index)
         external
         view
-        returns (int56[] memory tickCumulatives, uint160[] memory secondsPerLiquidityCumulativeX128s);
+        returns (
+            uint32 blockTimestamp,
+            int56 tickCumulative,
+            uint160 secondsPerLiquidityCumulativeX128,
+            bool initialized
+        );
 
-    /// @notice The price now, and how long the ring of observations is.
+    /// @notice What of the liquidity is in range now.
+    function liquidity() external view returns (uint128);
+
+    /// @notice The price now, which slot of the ring was written last, and how long the ring is.
     function slot0()
         external
         view

@@ -91,7 +91,7 @@ contract MeanAttacksTest is UniswapV3Test {
             market.moveTo(PRICE + (i % 2) * USD);
         }
 
-        _expectRevert(_old());
+        _expectRevert(_old(1_024));
         swaps.unitPrice();
     }
 
@@ -110,6 +110,44 @@ contract MeanAttacksTest is UniswapV3Test {
             if (sold) vm.assertLe(worth * 99 / 100, usdc.balanceOf(address(vault)));
             vm.revertToState(snapshot);
         }
+    }
+
+    /// @dev Who holds the price down for five minutes lowers the value by as much, and still buys the position from the
+    /// mandate no cheaper than at the mean of thirty: at 0.7^(1/6) of the price, less what is accepted.
+    function test_attack__the_short_mean_held_down__lets_an_agent_sell_no_cheaper_than_at_the_long_one() public {
+        market.moveTo(PRICE * 70 / 100);
+        _pass(5 minutes);
+        _assertNear(_value(), 699.6e6, 10);
+        assertFalse(_sellsAt(PRICE * 70 / 100));
+        assertFalse(_sellsAt(PRICE * 932 / 1_000));
+        assertTrue(_sellsAt(PRICE * 935 / 1_000));
+    }
+
+    /// @dev The mirror: a purchase is measured at the lower mean, so the long one has to be held up too.
+    function test_attack__the_short_mean_held_up__lets_an_agent_buy_no_dearer_than_at_the_long_one() public {
+        _execute(vault, _swapBack(_units(), 0));
+        _pass(1 days);
+        market.moveTo(PRICE * 100 / 70);
+        _pass(5 minutes);
+        assertFalse(_buysAt(PRICE * 1_074 / 1_000));
+        assertTrue(_buysAt(PRICE * 1_070 / 1_000));
+    }
+
+    function _sellsAt(uint256 price) private returns (bool) {
+        return _tradesAt(price, _swapBack(_units(), 0));
+    }
+
+    function _buysAt(uint256 price) private returns (bool) {
+        return _tradesAt(price, _swapIn(usdc.balanceOf(address(vault)) / 2, 0));
+    }
+
+    /// @dev Whether the agent can, the price being moved there just before. Leaves everything as it was.
+    function _tradesAt(uint256 price, Call memory call_) private returns (bool passed) {
+        uint256 snapshot = vm.snapshotState();
+        market.moveTo(price);
+        vm.prank(agent);
+        (passed,) = address(vault).call(abi.encodeCall(vault.execute, (call_)));
+        vm.revertToState(snapshot);
     }
 
     function _assertStays() private {
@@ -158,7 +196,7 @@ contract CustodyAttacksTest is UniswapV3Test {
         _pass(1 hours);
         market.moveTo(PRICE + USD);
         swaps = _deployAdapter(address(token), MIN_LIQUIDITY);
-        _addSwapRules();
+        _addRulesOfSubject();
         terms.nonce += 1;
         vault = _createWorking();
 

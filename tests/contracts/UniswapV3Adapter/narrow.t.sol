@@ -7,7 +7,9 @@ import "../base/UniswapV3Test.sol";
 /// out of there pays for crossing it, and that alone. docs/venues-onchain.md says what follows for `minLiquidity`.
 contract NarrowPoolTest is UniswapV3Test {
     int24 private constant TICK = -198_080; // of 2,500 USDC
-    uint160 private constant BELOW_TICK_700000 = 50_041_772_226_481; // as a root, times 2^96
+    // As roots, times 2^96: a little below tick -700,000, and tick 700,000.
+    uint160 private constant LOW = 50_041_772_226_481;
+    uint160 private constant HIGH = 125437238852717229072740403726643244412679815;
     int24 private constant WIDTH = 1_050; // ticks of a tenth, about
 
     function setUp() public override {
@@ -25,7 +27,7 @@ contract NarrowPoolTest is UniswapV3Test {
         market.moveTo(PRICE + USD);
         market.moveTo(PRICE);
         swaps = _deployAdapter(address(token), MIN_LIQUIDITY);
-        _addSwapRules();
+        _addRulesOfSubject();
         terms.nonce += 1;
         vault = _createWorking();
         _hold(100 * USD);
@@ -36,8 +38,9 @@ contract NarrowPoolTest is UniswapV3Test {
         usdc.transfer(address(pool), owed1);
     }
 
-    function uniswapV3SwapCallback(int256 owed0, int256, bytes calldata) external {
-        token.transfer(address(pool), uint256(owed0));
+    function uniswapV3SwapCallback(int256 owed0, int256 owed1, bytes calldata) external {
+        if (owed0 > 0) token.transfer(address(pool), uint256(owed0));
+        if (owed1 > 0) usdc.transfer(address(pool), uint256(owed1));
     }
 
     function test_attack__a_block_beyond_all_liquidity__makes_the_value_unknown() public {
@@ -51,13 +54,41 @@ contract NarrowPoolTest is UniswapV3Test {
         public
     {
         uint256 value = _value();
-        pool.mint(address(this), -700_010, -700_000, 1e15, "");
-        uint256 before = _holdings();
-        pool.swap(address(this), true, type(int256).max, BELOW_TICK_700000, "");
-        _assertNear(before - _holdings(), 139_178 * USD, 100); // 0.28 % of 50 million
-        _pass(2);
+        _leaveForABlock(-700_010, LOW);
 
         _assertNear(_value(), value * 7_156 / 10_000, 10);
+    }
+
+    /// @dev The mean of thirty minutes fell by 5.4 %, to 0.9458.
+    function test_attack__a_block_beyond_all_liquidity_but_ones_own__makes_a_sale_a_twentieth_cheaper() public {
+        _leaveForABlock(-700_010, LOW);
+
+        assertFalse(_trades(_swapBack(_units(), 0), PRICE * 935 / 1_000));
+        assertTrue(_trades(_swapBack(_units(), 0), PRICE * 938 / 1_000));
+    }
+
+    /// @dev The mean of thirty minutes rose by 10.5 %. That dear the attacker alone sells.
+    function test_attack__a_block_above_all_liquidity_but_ones_own__makes_a_purchase_a_tenth_dearer() public {
+        _leaveForABlock(700_000, HIGH);
+        pool.mint(address(this), TICK + WIDTH, TICK + WIDTH + 250, LIQUIDITY, "");
+
+        assertFalse(_trades(_swapIn(100 * USD, 0), PRICE * 1_118 / 1_000));
+        assertTrue(_trades(_swapIn(100 * USD, 0), PRICE * 1_114 / 1_000));
+    }
+
+    /// @dev Out of the pool's liquidity, to where there is a little of one's own, for the price of crossing the former.
+    function _leaveForABlock(int24 tick, uint160 root) private {
+        pool.mint(address(this), tick, tick + 10, 1e15, "");
+        uint256 before = _holdings();
+        pool.swap(address(this), root == LOW, type(int256).max, root, "");
+        _assertNear(before - _holdings(), 139_178 * USD, 100); // 0.28 % of 50 million
+        _pass(2);
+    }
+
+    function _trades(Call memory call_, uint256 price) private returns (bool passed) {
+        market.moveTo(price);
+        vm.prank(agent);
+        (passed,) = address(vault).call(abi.encodeCall(vault.execute, (call_)));
     }
 
     /// @dev Of this test, which trades, at the price that everybody else has.

@@ -8,7 +8,7 @@ contract RulesTest is UniswapV3Test {
         Rule[] memory list = swaps.rules();
 
         assertEq(list.length, 3);
-        assertTrue(list[0].selector == UniswapV3Adapter.release.selector && list[0].kind == KIND_EXIT);
+        assertTrue(list[0].selector == CustodyAdapter.release.selector && list[0].kind == KIND_EXIT);
         assertTrue(list[1].selector == UniswapV3Adapter.buy.selector && list[1].kind == KIND_VALUED_SPEND);
         assertTrue(list[2].selector == UniswapV3Adapter.sell.selector && list[2].kind == KIND_EXIT);
     }

@@ -74,6 +74,36 @@ contract SellTest is UniswapV3Test {
         _execute(vault, _swapBack(_held, 0));
     }
 
+    /// @dev The higher mean is that of thirty minutes, and the price has to be within a hundredth of it.
+    function test_sell__after_a_fall_by_half__passes_once_the_means_have_met() public {
+        market.moveTo(PRICE / 2);
+        _pass(29 minutes);
+        vm.expectPartialRevert(ErrorsLib.UnderMinOut.selector);
+        _execute(vault, _swapBack(_held, 0));
+        _pass(45);
+        _execute(vault, _swapBack(_held, 0));
+
+        assertEq(_units(), 0);
+    }
+
+    function test_sell__after_a_fall_by_a_twentieth__passes_in_25_minutes() public {
+        market.moveTo(PRICE * 95 / 100);
+        _pass(23 minutes);
+        vm.expectPartialRevert(ErrorsLib.UnderMinOut.selector);
+        _execute(vault, _swapBack(_held, 0));
+        _pass(2 minutes);
+        _execute(vault, _swapBack(_held, 0));
+
+        assertEq(_units(), 0);
+    }
+
+    function test_sell__after_a_rise__passes_at_once() public {
+        market.moveTo(PRICE * 2);
+        _execute(vault, _swapBack(_held, 0));
+
+        assertEq(_units(), 0);
+    }
+
     function test_sell__once_it_is_stopped__the_owners_own_minimum_binds() public {
         market.moveTo(PRICE / 2);
         _stop(vault);
@@ -86,7 +116,7 @@ contract SellTest is UniswapV3Test {
 
     function test_sell__once_it_is_stopped__needs_no_valuation() public {
         _breakObservations();
-        _expectRevert(_old());
+        vm.expectRevert("broken");
         _execute(vault, _swapBack(_held, 0));
         _stop(vault);
         _unwind(_swapBack(_held, 99 * USD));

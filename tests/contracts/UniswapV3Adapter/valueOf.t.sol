@@ -53,7 +53,7 @@ contract ValueOfTest is UniswapV3Test {
 
     function test_valueOf__of_observations_that_do_not_reach_back__reverts() public {
         _useToken(_deployToken("TestToken.sol", true), 30 minutes - 1);
-        _expectRevert(_old());
+        _expectRevert(_old(30 minutes - 1));
         swaps.unitPrice();
         _pass(1);
         swaps.unitPrice();

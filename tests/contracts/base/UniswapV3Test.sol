@@ -6,7 +6,7 @@ import {TestToken} from "../../../contracts/adapters/TestToken.sol";
 import {UniswapV3Adapter} from "../../../contracts/adapters/UniswapV3Adapter.sol";
 import {IUniswapV3Pool} from "../../../contracts/interfaces/IUniswapV3.sol";
 import {FaultyToken} from "../../../contracts/mocks/FaultyToken.sol";
-import "./Test.sol";
+import "./CustodyTest.sol";
 
 /// @notice Uniswap's own factory and pools of USDC and one token, from its package: 50 million USDC and 20,000 of the token at
 /// all prices, 2,500 USDC for one, and 1,024 observations.
@@ -75,9 +75,8 @@ abstract contract UniswapV3Market is Test {
 }
 
 /// @notice A mandate that may swap USDC into the token and back. While it works it loses 1 % at most by a purchase or a sale.
-abstract contract UniswapV3Test is UniswapV3Market {
+abstract contract UniswapV3Test is UniswapV3Market, CustodyTest {
     UniswapV3Adapter internal swaps;
-    MandateVault internal vault;
 
     function setUp() public virtual override {
         super.setUp();
@@ -94,16 +93,9 @@ abstract contract UniswapV3Test is UniswapV3Market {
         _openMarket(token_, age);
         swaps = _deployAdapter(token_, MIN_LIQUIDITY);
         _clearRules();
-        _addSwapRules();
+        _addRulesOfSubject();
         terms.nonce += 1;
         vault = _createWorking();
-    }
-
-    function _addSwapRules() internal {
-        Rule[] memory list = swaps.rules();
-        for (uint256 i; i < list.length; ++i) {
-            _addRule(list[i].target, list[i].selector, list[i].recipientWord, list[i].kind);
-        }
     }
 
     function _swapIn(uint256 amount, uint256 minUnits) internal view returns (Call memory) {
@@ -114,43 +106,25 @@ abstract contract UniswapV3Test is UniswapV3Market {
         return Call(address(swaps), 0, abi.encodeCall(UniswapV3Adapter.sell, (units, minUsdc)));
     }
 
-    function _release() internal view returns (Call memory) {
-        return Call(address(swaps), 0, abi.encodeCall(UniswapV3Adapter.release, ()));
-    }
-
     function _hold(uint256 amount) internal {
         _execute(vault, _swapIn(amount, 0));
     }
 
-    /// @dev By the owner.
-    function _unwind(Call memory call_) internal {
-        vm.prank(owner);
-        vault.unwind(_batch(call_));
+    function _subject() internal view override returns (CustodyAdapter) {
+        return swaps;
     }
 
-    function _value() internal view returns (uint256) {
-        return swaps.valueOf(address(vault));
-    }
-
-    function _units() internal view returns (uint256) {
-        return swaps.positionOf(address(vault));
-    }
-
-    /// @dev As of a pool whose observations do not reach back.
+    /// @dev As of a pool that does not answer.
     function _breakObservations() internal {
-        vm.mockCallRevert(address(pool), abi.encodeWithSelector(IUniswapV3Pool.observe.selector), _old());
+        vm.mockCallRevert(address(pool), abi.encodeWithSelector(IUniswapV3Pool.observations.selector), "broken");
     }
 
-    function _old() internal pure returns (bytes memory) {
-        return abi.encodeWithSignature("Error(string)", "OLD");
+    function _old(uint256 age) internal pure returns (bytes memory) {
+        return _badTerms("observations", age, 30 minutes);
     }
 
     function _badTerms(bytes32 field, uint256 value, uint256 bound) internal pure returns (bytes memory) {
         return abi.encodeWithSelector(ErrorsLib.BadTerms.selector, field, value, bound);
-    }
-
-    function _underMinOut(uint256 out, uint256 minOut) internal pure returns (bytes memory) {
-        return abi.encodeWithSelector(ErrorsLib.UnderMinOut.selector, out, minOut);
     }
 
     /// @dev `left` is no more than `by` in ten thousand from `right`.
