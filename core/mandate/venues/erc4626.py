@@ -19,10 +19,10 @@ VENUE = Venue(
         (
             ("USDC", "usdc"),
             ("FACTORY", "factory"),
+            ("maxLossBps", MAX_LOSS_BPS),
             ("pool", "test_pool"),
             ("exitFeeBps", EXIT_FEE_BPS),
             ("maxGrowthBps", MAX_GROWTH_BPS),
-            ("maxLossBps", MAX_LOSS_BPS),
         ),
         chosen=("pool", "exitFeeBps", "maxGrowthBps", "maxLossBps"),
     ),

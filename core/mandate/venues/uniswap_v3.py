@@ -1,7 +1,7 @@
 """USDC swapped into one token in one Uniswap v3 pool: the position is units of the token.
 
 The deployment fixes the pool's fee (0.05 %), what a working mandate may lose when it buys or sells
-(1 %), and the liquidity below which nothing is valued: enough for mandates of 130,000 USDC at the
+(1 %), and the liquidity below which nothing is valued: enough for mandates of 400,000 USDC at the
 test market's price (docs/venues-onchain.md).
 Source: contracts/adapters/UniswapV3Adapter.sol.
 """
@@ -44,10 +44,10 @@ VENUE = Venue(
         (
             ("USDC", "usdc"),
             ("FACTORY", "factory"),
+            ("maxLossBps", MAX_LOSS_BPS),
             ("IS_USDC_TOKEN0", is_usdc_token0),
             ("token", TOKEN),
             ("pool", pool_address),
-            ("maxLossBps", MAX_LOSS_BPS),
             ("minLiquidity", MIN_LIQUIDITY),
         ),
         chosen=("uniswapFactory", "token", "fee", "maxLossBps", "minLiquidity"),
