@@ -126,9 +126,9 @@ class ForgeSuite(Suite):
             if file.relative_to(CONTRACT_TESTS).parts[0] in self.folders
         ]
         compiler = (ROOT / "scripts" / "solc").iterdir()
-        return sorted(
-            [*(ROOT / "contracts").rglob("*.sol"), *taken, *compiler, ROOT / "foundry.toml"]
-        )
+        numbers = (ROOT / "tests" / "vectors").glob("*.json")
+        settings = ROOT / "foundry.toml"
+        return sorted([*(ROOT / "contracts").rglob("*.sol"), *taken, *compiler, *numbers, settings])
 
     def failures(self, tree: Path, tests: Sequence[str], seed: int) -> list[str]:
         options = ["--match-test", "invariant_", "--fail-fast"] if self.is_of_sequences else []
