@@ -30,24 +30,33 @@ abstract contract AgentHandler is Stage {
         _act("executeBatch", index, calls, false, mayFail);
     }
 
-    /// @notice The honest venue, so that there are positions with a price.
+    /// @notice The honest venues, so that there are positions with a price.
     function agentTrades(uint256 at, uint256 edge, uint256 amount) external step {
         uint256 index = at % ghosts.length;
-        Ghost storage g = ghosts[index];
-        uint256 held = venue.positionOf(address(g.vault));
+        IAdapter where = _honest(edge >> 8);
+        uint256 held = where.positionOf(address(ghosts[index].vault));
         bool sells = held != 0 && edge % 2 == 0;
-        uint256 size = sells ? _bound(amount, 1, held) : _amountAt(g, edge >> 1, amount);
-        Call memory call_ = sells ? _sell(size) : _buy(size);
+        _trade(index, where, sells, sells ? _bound(amount, 1, held) : _amountAt(ghosts[index], edge >> 1, amount));
+    }
 
-        (uint256 out, uint256 back) = (ledger.outflow(address(g.vault)), ledger.inflow(address(g.vault)));
-        // What is so small that nothing would be bought, or paid, is the venue's own refusal.
-        bool mayFail = sells ? size * venue.priceE6() < USD : size * USD < venue.priceE6();
-        (bool passed,) = _tryAction(index, _asBatch(call_), true, mayFail);
-        _tally(sells ? bytes32("sell") : bytes32("buy"), passed);
+    function _trade(uint256 index, IAdapter where, bool sells, uint256 size) private {
+        address vault = address(ghosts[index].vault);
+        (uint256 out, uint256 back) = (ledger.outflow(vault), ledger.inflow(vault));
+        // What is so small that nothing would be bought, or paid, is the venue's own refusal, as is too great a loss.
+        bool mayFail = where != adapter || (sells ? size * venue.priceE6() < USD : size * USD < venue.priceE6());
+        Call[] memory calls = _asBatch(sells ? _exit(where, size) : _entry(where, size));
+        (bool passed,) = _tryAction(index, calls, true, mayFail);
+        _tally(_tradeName(where, sells), passed);
         if (!passed) return;
-        (out, back) = (ledger.outflow(address(g.vault)) - out, ledger.inflow(address(g.vault)) - back);
+        (out, back) = (ledger.outflow(vault) - out, ledger.inflow(vault) - back);
         _bookAction(index, out);
-        _bookGain(g, address(adapter), out, back);
+        _bookGain(ghosts[index], address(where), out, back);
+    }
+
+    function _tradeName(IAdapter where, bool sells) private view returns (bytes32) {
+        if (where == lending) return sells ? bytes32("lend back") : bytes32("lend");
+        if (where == swaps) return sells ? bytes32("swap back") : bytes32("swap in");
+        return sells ? bytes32("sell") : bytes32("buy");
     }
 
     /// @notice The agent asks for what no rule allows.
@@ -188,6 +197,7 @@ abstract contract AgentHandler is Stage {
     function _isOfAVenue(bytes memory answer) private pure returns (bool) {
         bytes4 said = bytes4(answer);
         return said == MaliciousVenue.VenueFailed.selector || said == ErrorsLib.ZeroAmount.selector
+            || said == ErrorsLib.UnderMinOut.selector || said == FaultyPool.PoolPaused.selector
             || said == bytes4(keccak256("ERC20InsufficientAllowance(address,uint256,uint256)"));
     }
 

@@ -61,7 +61,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](61);
+        list = new bytes32[](66);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -114,6 +114,11 @@ contract Handler is AgentHandler, OfficeHandler {
         list[49] = "offices tried";
         list[59] = "relay";
         list[60] = "mark after a stop";
+        list[61] = "lend";
+        list[62] = "lend back";
+        list[63] = "swap in";
+        list[64] = "swap back";
+        list[65] = "markets";
         // The tricks of the venue that an action survived: all but Fail.
         for (uint256 i; i < 9; ++i) {
             list[50 + i] = _trickName(i);
@@ -122,12 +127,15 @@ contract Handler is AgentHandler, OfficeHandler {
 
     // ------------------------------------------------------------------ the venues, uncalled
 
-    /// @notice Pulls without a call, pays back late, lies about worth, moves the price.
+    /// @notice Pulls without a call, pays back late, lies about worth, moves the price and the markets.
     function venueActs(uint256 at, uint256 which, uint256 amount) external step {
         Ghost storage g = _vaultAt(at);
         address vault = address(g.vault);
         MaliciousVenue who = amount % 2 == 0 ? valued : unvalued;
-        if (which % 6 == 0) {
+        if (which % 5 == 4) {
+            _moveMarkets(which >> 8, amount);
+            _tally("markets", true);
+        } else if (which % 6 == 0) {
             who.pullLater(vault, _bound(amount, 1, BUDGET));
             _tally("late pull", true);
         } else if (which % 6 == 5) {

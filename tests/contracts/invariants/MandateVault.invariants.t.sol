@@ -2,6 +2,8 @@
 pragma solidity 0.8.30;
 
 import "../base/Test.sol";
+import {Erc4626Adapter} from "../../../contracts/adapters/Erc4626Adapter.sol";
+import {UniswapV3Adapter} from "../../../contracts/adapters/UniswapV3Adapter.sol";
 import {Handler} from "./Handler.sol";
 import {LedgerUSDC} from "./LedgerUSDC.sol";
 import {Office} from "./OfficeHandler.sol";
@@ -279,6 +281,24 @@ contract MandateVaultInvariantsTest is Test {
         (address proposed, uint64 eta) = factory.pendingKeeper();
         assertEq(proposed, keeperOffice.named);
         assertEq(eta, keeperOffice.namedAt == 0 ? 0 : keeperOffice.namedAt + 48 hours);
+    }
+
+    /// 17. An adapter holds what it books for vaults, beside what somebody sent to it, and no USDC; what a pool lends is worth
+    /// no more than its ceiling.
+    function invariant_17_adapters_hold_what_they_book() external {
+        handler.sync();
+        Erc4626Adapter lending = handler.lending();
+        UniswapV3Adapter swaps = handler.swaps();
+        (uint256 lent, uint256 swapped) = (handler.gifts(address(lending)), handler.gifts(address(swaps)));
+        for (uint256 i; i < handler.vaultCount(); ++i) {
+            address vault = address(handler.ghost(i).vault);
+            lent += lending.positionOf(vault);
+            swapped += swaps.positionOf(vault);
+            vm.assertLe(lending.valueOf(vault), lending.ceilingOf(vault));
+        }
+        assertEq(lending.pool().balanceOf(address(lending)), lent);
+        assertEq(swaps.token().balanceOf(address(swaps)), swapped);
+        assertEq(ledger.balanceOf(address(lending)) + ledger.balanceOf(address(swaps)), 0);
     }
 
     // ------------------------------------------------------------------ the handler reaches what it claims

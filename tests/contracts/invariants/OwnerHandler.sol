@@ -127,7 +127,7 @@ abstract contract OwnerHandler is Stage {
         _tally("owner stop", passed);
     }
 
-    /// @notice Unwinds at a hostile venue or at the honest one.
+    /// @notice Unwinds at a hostile venue or at an honest one.
     function ownerUnwinds(uint256 at, uint256 trick, uint256 amount) external step {
         Ghost storage g = _vaultAt(at);
         _unwind(docs[g.doc].owner, at % ghosts.length, trick, amount, "owner unwind");
@@ -156,19 +156,28 @@ abstract contract OwnerHandler is Stage {
 
     function _unwind(address who, uint256 index, uint256 trick, uint256 amount, bytes32 name) internal {
         Ghost storage g = ghosts[index];
-        uint256 held = venue.positionOf(address(g.vault));
-        MaliciousVenue at = amount % 2 == 0 ? valued : unvalued;
-        Call memory call_ = amount % 3 == 0 && held != 0
-            ? _sell(_bound(amount, 1, held))
-            : Call(address(at), 0, abi.encodeCall(at.exit, (_trickOf(trick), amount % (2 * PER_TX))));
+        Call memory call_ = _unwinding(address(g.vault), trick, amount);
         uint256 before = usdc.balanceOf(address(g.vault));
         uint256 outflow = ledger.outflow(address(g.vault));
         (bool passed,) = _as(who, address(g.vault), abi.encodeCall(g.vault.unwind, (_batch(call_))));
         _tally(name, passed);
+        _tally("release", passed && bytes4(call_.data) == CustodyAdapter.release.selector);
         if (!passed) return;
         // An unwind brings money in and lets none out, not for a moment.
         if (ledger.outflow(address(g.vault)) != outflow) ++trespasses;
         _bookGain(g, call_.target, 0, usdc.balanceOf(address(g.vault)) - before);
+    }
+
+    /// @dev An exit at a hostile venue, or at an honest one that holds something for the vault: through the venue or past it.
+    function _unwinding(address vault, uint256 trick, uint256 amount) private view returns (Call memory) {
+        IAdapter where = _honest(amount >> 16);
+        uint256 held = where.positionOf(vault);
+        if (amount % 3 == 0 && held != 0) {
+            bool releases = where != adapter && (amount >> 32) % 2 == 0;
+            return releases ? _releaseOf(where) : _exit(where, _bound(amount, 1, held));
+        }
+        MaliciousVenue at = amount % 2 == 0 ? valued : unvalued;
+        return Call(address(at), 0, abi.encodeCall(at.exit, (_trickOf(trick), amount % (2 * PER_TX))));
     }
 
     function _settle(address who, Ghost storage g, bytes32 name) internal {

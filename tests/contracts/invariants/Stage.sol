@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
-import "../base/Test.sol";
+import "./Markets.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IMandateVault} from "../../../contracts/interfaces/IMandateVault.sol";
 import {IMandateVaultFactory} from "../../../contracts/interfaces/IMandateVaultFactory.sol";
@@ -61,7 +61,7 @@ struct Replay {
 /// @notice The house, five documents of three owners, a clock, the ghost books and the replay of the logs.
 ///
 /// Actors call through `_as`, which never reverts: what the contracts refuse is an answer too, and is judged.
-abstract contract Stage is Test {
+abstract contract Stage is Markets {
     uint256 internal constant DOCS = 5;
     uint256 internal constant NEIGHBOUR_KEY = 0x2E16;
 
@@ -112,6 +112,7 @@ abstract contract Stage is Test {
         unvalued = _newVenue();
         vm.prank(admin);
         factory.listAdapter(address(valued));
+        _deployMarkets();
         _draftDocs();
         valued.setEntries(_vaultEntries(address(valued)), _factoryEntries(address(valued)));
         unvalued.setEntries(_vaultEntries(address(unvalued)), _factoryEntries(address(unvalued)));
@@ -129,8 +130,7 @@ abstract contract Stage is Test {
     function _draftDocs() private {
         _draftTerms();
         _clearRules();
-        _addRule(address(adapter), TestVenueAdapter.buy.selector, NO_PIN, KIND_VALUED_SPEND);
-        _addRule(address(adapter), TestVenueAdapter.sell.selector, NO_PIN, KIND_EXIT);
+        _addMarketRules();
         _addRule(address(valued), MaliciousVenue.spend.selector, NO_PIN, KIND_VALUED_SPEND);
         _addRule(address(valued), MaliciousVenue.exit.selector, NO_PIN, KIND_EXIT);
         _addRule(address(unvalued), MaliciousVenue.spend.selector, NO_PIN, KIND_SPEND);
