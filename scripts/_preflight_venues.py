@@ -29,7 +29,7 @@ UNISWAP_FACTORIES = {  # docs.uniswap.org, deployments on Base
 }
 MIN_OBSERVATIONS, LONG_S, SHORT_S = 1_024, 1_800, 300
 TICKS_OFF = 500  # about 5 % between the price now and the mean of 30 minutes
-DEPTH_PER_MANDATE = 150  # docs/venues-onchain.md: minLiquidity from the largest mandate
+DEPTH_PER_MANDATE = 50  # docs/venues-onchain.md: minLiquidity from the largest mandate
 BLOCKS_BACK = (1, 30, 900)
 PROXY_SLOT = hex(int.from_bytes(keccak(text="eip1967.proxy.implementation")) - 1)
 

@@ -8,8 +8,6 @@ The areas of the API have tables too, which core does not know: who needs all of
 from importlib import import_module
 from pathlib import Path
 
-from core.db.base import APPEND_ONLY, Base
-
 CORE = Path(__file__).parents[1]
 
 
@@ -20,11 +18,3 @@ def import_tables() -> None:
     import_module("core.db.leadership")
     for file in sorted(CORE.glob("*/tables.py")):
         import_module(f"core.{file.parent.name}.tables")
-
-
-def append_only(kind: str | None = None) -> tuple[str, ...]:
-    """The loaded tables whose rows stay as they are: of that kind (LEDGER or LOG), or of both."""
-    kinds = {table.name: table.info.get(APPEND_ONLY) for table in Base.metadata.sorted_tables}
-    return tuple(
-        name for name, found in kinds.items() if found is not None and found == (kind or found)
-    )

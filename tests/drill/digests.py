@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 
 from api.tables import import_tables
 from core.db.base import Base
-from core.db.metadata import append_only
+from tests.append_only import append_only
 
 LOCK_MS = 400  # shorter than Postgres's search for a deadlock: no writer is ever the one to give up
 TRIES = 100

@@ -1,6 +1,4 @@
-"""The Hall from real ledgers: built at once, piece by piece and again, it says the same; and what a
-flatterer tries with accounts and owners.
-"""
+"""The Hall from real ledgers: built at once, by pieces, again; and what a flatterer tries."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -9,8 +9,8 @@ from sqlalchemy.exc import ProgrammingError
 from core.db import migrate
 from core.db.base import Base
 from core.db.engine import Database, WriteSession
-from core.db.metadata import append_only
 from core.mandate.ledger import writer as mandate_ledger
+from tests.append_only import append_only
 from tests.each import each
 from tests.integration.core.rows import NOW, add_mandate, note
 
