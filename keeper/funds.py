@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.chain.fees import layer_1_fee_wei
 from core.chain.signer import Signer
 from core.db.engine import Database
 from core.errors import OutsideError
@@ -117,7 +116,7 @@ class Funds:
         """
         if not self.signers:
             raise JobSkippedError("a dry run has no accounts")
-        cost = stop_cost_wei(self.max_fee_wei, layer_1_fee_wei(self.reader, UNSIGNED_STOP_BYTES))
+        cost = stop_cost_wei(self.max_fee_wei, self.reader.layer_1_fee_wei(UNSIGNED_STOP_BYTES))
         balances = [
             self._balance(role, signer, cost)
             for role, signer in self.signers.items()

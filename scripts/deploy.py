@@ -30,7 +30,7 @@ from ape.cli import ConnectedProviderCommand
 from eth_utils.conversions import to_hex
 from eth_utils.crypto import keccak
 
-from core.chain.fees import GAS_PRICE_ORACLE
+from core.chain.reader import GAS_PRICE_ORACLE
 from core.mandate.venues import uniswap_v3
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (

@@ -35,7 +35,6 @@ from api.payments.payment_config import LEAST_LEFT_S, DearGasError, GasBudget, N
 from core.chain import results
 from core.chain.abi import AbiEncodeError, decode_revert
 from core.chain.errors import RpcCodeFailedError, RpcError, RpcRefusedError, RpcRevertedError
-from core.chain.fees import layer_1_fee_wei
 from core.chain.reader import LATEST
 from core.chain.signer import Signer
 from core.hexes import bytes_of, hex_of
@@ -133,7 +132,7 @@ class OwnSettler:
 
         Errors: DearGasError, those of all reads.
         """
-        layer_1 = layer_1_fee_wei(self._chain, ENVELOPE_BYTES + len(bytes_of(transfer.data)))
+        layer_1 = self._chain.layer_1_fee_wei(ENVELOPE_BYTES + len(bytes_of(transfer.data)))
         header = self._chain.header()
         if layer_1 is None or header is None:
             raise NotSentError("what gas costs now is not known")

@@ -14,6 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from core.chain import results
 from core.chain.abi import (
+    WORD_BYTES,
     AbiDecodeError,
     FunctionAbi,
     call_by_signature,
@@ -42,6 +43,7 @@ VIEW_GAS = (
     10_000_000
 )
 ERC1271_MAGIC = "0x1626ba7e"
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of the OP stack
 ANVIL = "anvil/"  # how web3_clientVersion of a chain for development begins
 
 
@@ -233,6 +235,19 @@ class ChainReader:
     def code_at(self, address: str, at: At = LATEST) -> bytes:
         """Empty for an account without code; 0xef0100 and an address for an EIP-7702 delegation."""
         return bytes(self.rpc.call("eth_getCode", [address, block_argument(at)], results.code))
+
+    def layer_1_fee_wei(self, unsigned_bytes: int) -> int | None:
+        """Upper bound of the layer-1 fee of a transaction of that size; 0 on a chain without that fee,
+        None when the oracle refuses.
+        """
+        if not self.code_at(GAS_PRICE_ORACLE):
+            return 0
+        data = call_by_signature("getL1FeeUpperBound(uint256)", [unsigned_bytes])
+        try:
+            answer = self.call(GAS_PRICE_ORACLE, data)
+        except RpcRefusedError:
+            return None
+        return int.from_bytes(answer, "big") if len(answer) == WORD_BYTES else None
 
     def estimate_gas(self, sender: str, to: str, data: str) -> int:
         """Gas units. Errors: RpcRevertedError with the revert data when it would revert."""

@@ -9,7 +9,6 @@ from typing import Any
 from core.chain import results
 from core.chain.abi import AbiDecodeError, function
 from core.chain.errors import RpcRefusedError, RpcRevertedError
-from core.chain.fees import layer_1_fee_wei
 from core.chain.nodes import Request
 from core.chain.reader import ChainReader, block_argument
 from core.errors import OutsideError
@@ -106,7 +105,7 @@ def gas_by_size(chain: ChainReader, sizes: Collection[int]) -> dict[int, GasPric
     header, priority_wei = chain.header(), chain.priority_fee_wei()
     if header is None or header.base_fee_wei is None:
         return {}
-    layer_1 = {size: layer_1_fee_wei(chain, size) for size in set(sizes)}
+    layer_1 = {size: chain.layer_1_fee_wei(size) for size in set(sizes)}
     return {
         size: GasPrice(header.base_fee_wei, priority_wei, wei)
         for size, wei in layer_1.items()

@@ -31,7 +31,6 @@ import structlog
 from sqlalchemy.orm import Session
 
 from core.chain.blocks import BlockHeader
-from core.chain.fees import layer_1_fee_wei
 from core.custody.rules import TRANSFER_GAS
 from core.db.engine import WriteSession
 from core.errors import OutsideError
@@ -180,7 +179,7 @@ class RequestRound:
         if offer is None:
             self._log_wait("the fee is above the cap")
             return None
-        layer_1_wei = layer_1_fee_wei(self.reader, self.terms.unsigned_bytes)
+        layer_1_wei = self.reader.layer_1_fee_wei(self.terms.unsigned_bytes)
         if layer_1_wei is None:
             self._log_wait("the gas price oracle refuses to name the fee of layer 1")
             return None

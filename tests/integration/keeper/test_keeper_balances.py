@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select, update
 
 from core.chain.errors import RpcUnreachableError
-from core.chain.fees import GAS_PRICE_ORACLE
 from core.chain.nodes import Nodes
+from core.chain.reader import GAS_PRICE_ORACLE
 from core.chain.remote_signer import RemoteSigner
 from core.db.engine import Database
 from core.hexes import bytes_of

@@ -17,7 +17,7 @@ from api.areas.payments.jobs import Settlements
 from api.kernel.operation import Deps
 from api.payments.own_settler import MOST_GAS, OwnSettler
 from api.payments.payment_config import GasBudget, PaymentConfig
-from core.chain.fees import GAS_PRICE_ORACLE
+from core.chain.reader import GAS_PRICE_ORACLE
 from core.mandate.chain import calldata
 from core.payments import settlements
 from core.payments.tables import X402Settlement

@@ -4,8 +4,7 @@ from collections import Counter
 from typing import cast
 
 from core.chain.errors import RpcRefusedError
-from core.chain.fees import GAS_PRICE_ORACLE
-from core.chain.reader import ChainReader
+from core.chain.reader import GAS_PRICE_ORACLE, ChainReader
 from core.sponsored.readings import gas_by_size, gas_now
 from core.sponsored.rules import GasPrice
 
@@ -20,6 +19,8 @@ class CountingReader:
     def __init__(self, *, refuses: bool = False) -> None:
         self.asked: Counter[str] = Counter()
         self.refuses = refuses
+
+    layer_1_fee_wei = ChainReader.layer_1_fee_wei
 
     def header(self) -> SevenWeiHeader:
         self.asked["header"] += 1
