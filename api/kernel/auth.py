@@ -92,6 +92,10 @@ ANYBODY_OR_OWNER: Auth[Nobody | OwnerCaller] = Auth(
 ANYBODY_OR_KEY_OR_OWNER: Auth[Nobody | AgentCaller | OwnerCaller] = Auth(
     "optional", frozenset({Credential.NOTHING, Credential.KEY, Credential.OWNER})
 )
+# some of its things anybody may read; of others a key or an owner
+BY_KEY_OR_OWNER_UNLESS_PUBLIC: Auth[Nobody | AgentCaller | OwnerCaller] = Auth(
+    BY_KEY_OR_OWNER.name, ANYBODY_OR_KEY_OR_OWNER.takes
+)
 ANYBODY_OR_ACCOUNT: Auth[Nobody | AgentCaller | OwnerCaller | BearerCaller] = Auth(
     "none, key, owner or bearer",
     frozenset({Credential.NOTHING, Credential.KEY, Credential.OWNER, Credential.BEARER}),

@@ -19,7 +19,13 @@ from api.areas.mandates.service import (
     venues,
 )
 from api.areas.mandates.service import what_if as asking
-from api.kernel.auth import ANYBODY, ANYBODY_OR_KEY_OR_OWNER, BY_KEY, BY_KEY_OR_OWNER, BY_OWNER
+from api.kernel.auth import (
+    ANYBODY,
+    BY_KEY,
+    BY_KEY_OR_OWNER,
+    BY_KEY_OR_OWNER_UNLESS_PUBLIC,
+    BY_OWNER,
+)
 from api.kernel.operation import Area, CachePolicy, CallBounds, Family, Read, Write
 from api.kernel.tool import Profile, Tool, ToolKind
 
@@ -112,7 +118,7 @@ AREA = Area(
         Read(
             key="mandates.approvals",
             path="/mandate-wallet/mandates/{id}/approvals",
-            auth=ANYBODY_OR_KEY_OR_OWNER,
+            auth=BY_KEY_OR_OWNER_UNLESS_PUBLIC,
             family=Family.WALLET,
             scope="read",
             summary="Read the reported actions above the owner's approval threshold.",
@@ -266,7 +272,7 @@ AREA = Area(
         Read(
             key="mandates.read",
             path="/mandate-wallet/mandates/{id}",
-            auth=ANYBODY_OR_KEY_OR_OWNER,
+            auth=BY_KEY_OR_OWNER_UNLESS_PUBLIC,
             family=Family.WALLET,
             scope="read",
             summary="Read a mandate: clauses, limits, progress, lock and the newest steps.",
@@ -277,7 +283,7 @@ AREA = Area(
         Read(
             key="mandates.steps",
             path="/mandate-wallet/mandates/{id}/steps",
-            auth=ANYBODY_OR_KEY_OR_OWNER,
+            auth=BY_KEY_OR_OWNER_UNLESS_PUBLIC,
             family=Family.WALLET,
             scope="read",
             summary="Page through the record of steps.",
@@ -287,7 +293,7 @@ AREA = Area(
         Read(
             key="mandates.ledger",
             path="/mandate-wallet/mandates/{id}/ledger",
-            auth=ANYBODY_OR_KEY_OR_OWNER,
+            auth=BY_KEY_OR_OWNER_UNLESS_PUBLIC,
             family=Family.WALLET,
             scope="read",
             summary="Page through the raw ledger.",
