@@ -109,7 +109,7 @@ def test_venue__that_is_not_deployed__is_wrong(deployed: DeployedChain, pool: st
 
 @pytest.fixture
 def market(deployed: DeployedChain) -> DeployedChain:
-    """A pool with liquidity of 4 * 10^17 for an hour, and room for 1,024 observations."""
+    """A pool with twice the least liquidity for an hour, and room for 1,024 observations."""
     at = deployed.contracts
     artifact = json.loads((CORE / "UniswapV3Factory.sol" / "UniswapV3Factory.json").read_text())
     sent = deployed.rpc.call(
@@ -124,13 +124,14 @@ def market(deployed: DeployedChain) -> DeployedChain:
     pool = uniswap_v3.pool_address(found.contracts)
     for to, signature, arguments in (
         (token, "mint(address,uint256)", [trader, 10**25]),
-        (trader, "open(uint256,uint128)", [PRICE, LIQUIDITY]),
+        (trader, "open(uint256,uint128)", [PRICE, 2 * LIQUIDITY]),
         (pool, "increaseObservationCardinalityNext(uint16)", [512]),
         (pool, "increaseObservationCardinalityNext(uint16)", [1_024]),
-        # a trade to another tick takes the new room
+        # a trade to another tick, in another second, takes the new room
         (trader, "moveTo(uint256)", [PRICE * 1_001 // 1_000]),
         (trader, "moveTo(uint256)", [PRICE]),
     ):
+        found.rpc.call("evm_increaseTime", [2])
         found.succeed(DEPLOYER, to, call_by_signature(signature, arguments))
     found.rpc.call("evm_increaseTime", [3_600])
     found.anvil.mine()
@@ -152,7 +153,7 @@ def test_market__in_order__is_right_with_the_largest_mandate(market: DeployedCha
     found = said(market, MARKET, chosen_market(market))
     assert all(one.is_right for one in found.values()), found
     assert list(found) == ["pool", "code", "observations", "liquidity", "price"]
-    assert "enough for mandates of 133333.33" in found["liquidity"].says
+    assert "enough for mandates of 400000.00" in found["liquidity"].says
 
 
 def test_market__of_another_factory__is_wrong(market: DeployedChain) -> None:
@@ -166,7 +167,7 @@ def test_market__of_a_fee_without_a_pool__is_wrong(market: DeployedChain) -> Non
 
 
 def test_market__shallower_than_its_least_liquidity__is_wrong(market: DeployedChain) -> None:
-    found = said(market, MARKET, chosen_market(market, minLiquidity=2 * LIQUIDITY))
+    found = said(market, MARKET, chosen_market(market, minLiquidity=3 * LIQUIDITY))
     assert not found["liquidity"].is_right
 
 
