@@ -66,6 +66,8 @@ abstract contract AdapterConformance is Test {
     error StatesAPrice(uint256 value, uint256 units, uint256 price, bool isLinear);
     error RuleNotItsOwn(address target, bytes4 selector);
     error NothingSeen();
+    error TakenBy(bytes4 selector, bool passed);
+    error LeftBehind(uint256 amount);
 
     MandateVault internal vault;
     MandateVault internal other;
@@ -100,8 +102,8 @@ abstract contract AdapterConformance is Test {
     /// @dev The vault's agent puts `amount` to work: a position, or what the adapter does without any.
     function _open(MandateVault of_, uint256 amount) internal virtual;
 
-    /// @dev The agent sells all. Adapters without positions have nothing to sell.
-    function _close(MandateVault of_) internal virtual {}
+    /// @dev The call that sells all. Adapters without positions have nothing to sell.
+    function _closing(MandateVault of_) internal view virtual returns (Call memory) {}
 
     /// @dev False: the adapter holds no positions and states no price.
     function _holdsPositions() internal pure virtual returns (bool) {
@@ -131,8 +133,16 @@ abstract contract AdapterConformance is Test {
     // ------------------------------------------------------------------ the conditions
 
     function _conforms() internal {
-        function() internal[6] memory conditions =
-            [checkFlashSale, checkReentrantRead, checkDonation, checkGas, checkUnits, checkRules];
+        function() internal[8] memory conditions = [
+            checkFlashSale,
+            checkReentrantRead,
+            checkDonation,
+            checkGas,
+            checkUnits,
+            checkRules,
+            checkStranger,
+            checkLeaving
+        ];
         for (uint256 i; i < conditions.length; ++i) {
             uint256 snapshot = vm.snapshotState();
             conditions[i]();
@@ -256,7 +266,49 @@ abstract contract AdapterConformance is Test {
         }
     }
 
+    /// @dev Whichever function a stranger calls, and whatever it passes, the vault keeps position and money.
+    function checkStranger() public {
+        uint256 value = _hold(vault);
+        uint256 units = subject.positionOf(address(vault));
+        uint256 balance = usdc.balanceOf(address(vault));
+        bytes32[4] memory words =
+            [bytes32(0), bytes32(uint256(1)), bytes32(units), bytes32(uint256(uint160(address(vault))))];
+        Rule[] memory list = subject.rules();
+        for (uint256 i; i < list.length * 16; ++i) {
+            (bytes32 first, bytes32 second) = (words[i % 4], words[i / 4 % 4]);
+            vm.prank(attacker);
+            (bool passed,) =
+                address(subject).call(abi.encodePacked(list[i / 16].selector, first, second, first, second));
+            bool isSame = subject.positionOf(address(vault)) == units && subject.valueOf(address(vault)) == value;
+            if (!isSame || usdc.balanceOf(address(vault)) != balance) revert TakenBy(list[i / 16].selector, passed);
+        }
+    }
+
+    /// @dev Once the mandate is stopped the owner closes it and takes all but the fee home, with nobody's help.
+    function checkLeaving() public {
+        uint256 value = _hold(vault);
+        _stop(vault);
+        if (_holdsPositions()) {
+            uint256 before = usdc.balanceOf(address(vault));
+            Call[] memory closing = _batch(_closing(vault));
+            vm.prank(owner);
+            vault.unwind(closing);
+            uint256 brought = usdc.balanceOf(address(vault)) - before;
+            if (brought + value * _tradingCostE6() / 1e6 + 4 < value) revert CloseBringsAnother(value, brought);
+        }
+        _requireNothing();
+        uint256 fee = vault.feeOwed();
+        uint256 free = usdc.balanceOf(address(vault)) - fee;
+        vm.prank(owner);
+        vault.withdraw(address(usdc), owner, free);
+        if (usdc.balanceOf(address(vault)) != fee) revert LeftBehind(usdc.balanceOf(address(vault)));
+    }
+
     // ------------------------------------------------------------------ words
+
+    function _close(MandateVault of_) private {
+        if (_holdsPositions()) _execute(of_, _closing(of_));
+    }
 
     function _hold(MandateVault of_) private returns (uint256 value) {
         for (uint256 i; i < 3; ++i) {

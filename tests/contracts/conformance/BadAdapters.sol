@@ -4,6 +4,7 @@ pragma solidity 0.8.30;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 import {IAdapter} from "../../../contracts/interfaces/IAdapter.sol";
+import {IMandateVault, Status} from "../../../contracts/interfaces/IMandateVault.sol";
 import {KIND_EXIT, KIND_VALUED_SPEND, NO_PIN} from "../../../contracts/libraries/ConstantsLib.sol";
 import {Rule} from "../../../contracts/libraries/TermsLib.sol";
 
@@ -75,12 +76,12 @@ abstract contract BadAdapter is IAdapter {
             (NUMERATOR, DENOMINATOR, MORE) = (numerator, denominator, more);
         }
 
-        function buy(uint256 amount) external override {
+        function buy(uint256 amount) external virtual override {
             require(USDC.transferFrom(msg.sender, address(this), amount));
             positionOf[msg.sender] += amount;
         }
 
-        function sell(uint256 units) external override {
+        function sell(uint256 units) external virtual override {
             positionOf[msg.sender] -= units;
             require(USDC.transfer(msg.sender, units));
         }
@@ -119,5 +120,37 @@ abstract contract BadAdapter is IAdapter {
             } catch {
                 return 0;
             }
+        }
+    }
+
+    /// @notice A venue that lets anybody sell for whoever bought last.
+    contract ForwardingAdapter is LyingUnitsAdapter {
+        address private _last;
+
+        constructor(address usdc) LyingUnitsAdapter(usdc, 1, 1, 0) {}
+
+        function buy(uint256 amount) external override {
+            require(USDC.transferFrom(msg.sender, address(this), amount));
+            positionOf[msg.sender] += amount;
+            if (amount != 0) _last = msg.sender;
+        }
+
+        function sell(uint256 units) external override {
+            address of_ = positionOf[msg.sender] == 0 ? _last : msg.sender;
+            positionOf[of_] -= units;
+            require(USDC.transfer(of_, units));
+        }
+    }
+
+    /// @notice A venue that pays nobody but mandates that work.
+    contract PossessiveAdapter is LyingUnitsAdapter {
+        error Mine();
+
+        constructor(address usdc) LyingUnitsAdapter(usdc, 1, 1, 0) {}
+
+        function sell(uint256 units) external override {
+            if (IMandateVault(msg.sender).status() != Status.Working) revert Mine();
+            positionOf[msg.sender] -= units;
+            require(USDC.transfer(msg.sender, units));
         }
     }

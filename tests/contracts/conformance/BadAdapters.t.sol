@@ -2,7 +2,14 @@
 pragma solidity 0.8.30;
 
 import "./AdapterConformance.sol";
-import {BadAdapter, CatchingAdapter, LyingUnitsAdapter, SpotAdapter} from "./BadAdapters.sol";
+import {
+    BadAdapter,
+    CatchingAdapter,
+    ForwardingAdapter,
+    LyingUnitsAdapter,
+    PossessiveAdapter,
+    SpotAdapter
+} from "./BadAdapters.sol";
 
 /// @dev Adapters that must not pass, so that who writes one knows that the conditions are looked at.
 abstract contract BadAdapterTest is AdapterConformance {
@@ -10,9 +17,9 @@ abstract contract BadAdapterTest is AdapterConformance {
         _execute(of_, Call(address(subject), amount, abi.encodeCall(BadAdapter.buy, (amount))));
     }
 
-    function _close(MandateVault of_) internal override {
+    function _closing(MandateVault of_) internal view override returns (Call memory) {
         uint256 units = subject.positionOf(address(of_));
-        _execute(of_, Call(address(subject), 0, abi.encodeCall(BadAdapter.sell, (units))));
+        return Call(address(subject), 0, abi.encodeCall(BadAdapter.sell, (units)));
     }
 
     function _push(address who, uint256 loan) internal override {
@@ -141,5 +148,25 @@ contract CatchingConformanceTest is BadAdapterTest {
             if (passed) break;
         }
         assertEq(vault.status(), Status.Stopped);
+    }
+}
+
+contract ForwardingConformanceTest is BadAdapterTest {
+    function _subject() internal override returns (IAdapter) {
+        return _list(new ForwardingAdapter(address(usdc)));
+    }
+
+    function test_conformance__a_position_that_anybody_sells__is_seen() public {
+        _fails(abi.encodeCall(this.checkStranger, ()), TakenBy.selector);
+    }
+}
+
+contract PossessiveConformanceTest is BadAdapterTest {
+    function _subject() internal override returns (IAdapter) {
+        return _list(new PossessiveAdapter(address(usdc)));
+    }
+
+    function test_conformance__a_venue_that_pays_working_mandates_alone__is_seen() public {
+        _fails(abi.encodeCall(this.checkLeaving, ()), PossessiveAdapter.Mine.selector);
     }
 }

@@ -32,9 +32,9 @@ contract Erc4626AdapterConformanceTest is AdapterConformance {
         _execute(of_, Call(address(subject), amount, abi.encodeCall(Erc4626Adapter.deposit, (amount, 0))));
     }
 
-    function _close(MandateVault of_) internal override {
+    function _closing(MandateVault of_) internal view override returns (Call memory) {
         uint256 shares = subject.positionOf(address(of_));
-        _execute(of_, Call(address(subject), 0, abi.encodeCall(Erc4626Adapter.redeem, (shares, 0))));
+        return Call(address(subject), 0, abi.encodeCall(Erc4626Adapter.redeem, (shares, 0)));
     }
 
     function _push(address who, uint256 loan) internal override {

@@ -17,8 +17,8 @@ contract TestVenueAdapterConformanceTest is AdapterConformance {
         _execute(of_, _buy(amount));
     }
 
-    function _close(MandateVault of_) internal override {
-        _execute(of_, _sell(venue.positionOf(address(of_))));
+    function _closing(MandateVault of_) internal view override returns (Call memory) {
+        return _sell(venue.positionOf(address(of_)));
     }
 
     function _push(address who, uint256 loan) internal override {

@@ -29,9 +29,9 @@ contract UniswapV3AdapterConformanceTest is AdapterConformance, UniswapV3Market 
         _execute(of_, Call(address(subject), amount, abi.encodeCall(UniswapV3Adapter.buy, (amount, 0))));
     }
 
-    function _close(MandateVault of_) internal override {
+    function _closing(MandateVault of_) internal view override returns (Call memory) {
         uint256 units = subject.positionOf(address(of_));
-        _execute(of_, Call(address(subject), 0, abi.encodeCall(UniswapV3Adapter.sell, (units, 0))));
+        return Call(address(subject), 0, abi.encodeCall(UniswapV3Adapter.sell, (units, 0)));
     }
 
     function _push(address who, uint256 loan) internal override {
