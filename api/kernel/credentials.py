@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from sqlalchemy.orm import Session
 
-from api.kernel.auth import Credential
+from api.kernel.auth import BY_KEY_OR_OWNER_UNLESS_PUBLIC, Credential
 from api.kernel.caller import AgentCaller, BearerCaller, Caller, Nobody, OperatorCaller, OwnerCaller
 from api.kernel.operation import Deps, Family, Operation, Refusal
 from api.kernel.quota import Quota, ceilings
@@ -216,7 +216,8 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
         return proven.by_bearer
     if Credential.BEARER in takes and isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
-    if Credential.NOTHING in takes:
+    is_refused = operation.auth is BY_KEY_OR_OWNER_UNLESS_PUBLIC and proven != Proven(None, None)
+    if Credential.NOTHING in takes and not is_refused:
         return Nobody()
     if operation.auth.takes_owner and is_operator:
         raise _operators_only("sign in with another wallet to be an owner")
