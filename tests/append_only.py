@@ -4,6 +4,10 @@ from api.tables import import_tables
 from core.db.base import APPEND_ONLY, Base
 
 
-def append_only() -> tuple[str, ...]:
+def append_only(kind: str | None = None) -> tuple[str, ...]:
+    """Of that kind, `ledger` or `log`, or of both."""
     import_tables()
-    return tuple(one.name for one in Base.metadata.sorted_tables if APPEND_ONLY in one.info)
+    kinds = {one.name: one.info.get(APPEND_ONLY) for one in Base.metadata.sorted_tables}
+    return tuple(
+        name for name, found in kinds.items() if found is not None and found == (kind or found)
+    )

@@ -7,7 +7,7 @@ import json
 from api.kernel.jobs import area_jobs
 from api.tables import import_tables
 from core.db.base import Base
-from core.db.metadata import append_only
+from tests.append_only import append_only
 from tests.bench.growth_pages import (
     EVER,
     FIRST,

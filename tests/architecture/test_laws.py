@@ -12,7 +12,7 @@ from sqlalchemy import Table
 
 from api.tables import import_tables
 from core.db.base import Base
-from core.db.metadata import append_only
+from tests.append_only import append_only
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "indexer", "keeper", "api")
