@@ -83,11 +83,6 @@ WIDENED = {
     "GET /agent/catalog": auth.ANYBODY_OR_KEY_OR_OWNER,
     "POST /auth/agent/connect": auth.ANYBODY_OR_OWNER,
     "GET /kg/{token}.md": auth.ANYBODY_OR_KEY_OR_OWNER,  # a key makes the note pro
-    # docs/rules.md#parties-only: the sample, and nothing else without a credential
-    "GET /mandate-wallet/mandates/{id}": auth.ANYBODY_OR_KEY_OR_OWNER,
-    "GET /mandate-wallet/mandates/{id}/approvals": auth.ANYBODY_OR_KEY_OR_OWNER,
-    "GET /mandate-wallet/mandates/{id}/ledger": auth.ANYBODY_OR_KEY_OR_OWNER,
-    "GET /mandate-wallet/mandates/{id}/steps": auth.ANYBODY_OR_KEY_OR_OWNER,
     "GET /me/notices": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /me/violations": auth.BY_KEY_OWNER_OR_BEARER,
     "GET /earn/me": auth.BY_KEY_OR_OWNER,
