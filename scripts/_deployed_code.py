@@ -155,18 +155,13 @@ def adapter_immutables(venue: Venue) -> Expected:
 
     def expected(one: Deployed, at: dict[str, str], chain_id: int) -> tuple[Immutable, ...]:
         given = dict(zip(map(str, creation.arguments), one.args, strict=False))
-        is_chosen = one.name != venue.adapter  # by an operator, with arguments of its own
         known: dict[str, Any] = {**given, **at}
-        if is_chosen:
-            known |= given | dict(zip(("factory", *creation.chosen), one.args, strict=False))
+        own: dict[str, Any] = {}
+        if one.name != venue.adapter:  # chosen by an operator, with arguments of its own
+            own = dict(zip(creation.chosen, one.args[1:], strict=False))
+            known |= given | own
         named = tuple(
-            Immutable(
-                variable,
-                _word(
-                    known,
-                    given.get(str(value), value) if is_chosen and isinstance(value, int) else value,
-                ),
-            )
+            Immutable(variable, _word(known, variable if variable in own else value))
             for variable, value in creation.immutables
         )
         if creation.domain is None:

@@ -27,7 +27,7 @@ UNISWAP_FACTORIES = {  # docs.uniswap.org, deployments on Base
     8453: "0x33128a8fC17869897dcE68Ed026d694621f6FDfD",
     84532: "0x4752ba5DBc23f44D87826276BF6Fd6b1C372aD24",
 }
-MIN_OBSERVATIONS, LONG_S, SHORT_S = 1_024, 1_800, 300
+MIN_OBSERVATIONS, LONG_S = 1_024, 1_800
 TICKS_OFF = 500  # about 5 % between the price now and the mean of 30 minutes
 DEPTH_PER_MANDATE = 50  # docs/venues-onchain.md: minLiquidity from the largest mandate
 BLOCKS_BACK = (1, 30, 900)
@@ -177,10 +177,8 @@ def _market_lines(
 def _depth_lines(
     reader: VaultReader, name: str, pool: str, tick: int, least: int, depth: int
 ) -> Iterator[PartFinding]:
-    ticks, spl = _asked(
-        reader, pool, "observe(uint32[])", "int56[],uint160[]", [LONG_S, SHORT_S, 0]
-    )
-    mean = (LONG_S << 128) // max(1, (spl[2] - spl[0]) % (1 << 160))
+    ticks, spl = _asked(reader, pool, "observe(uint32[])", "int56[],uint160[]", [LONG_S, 0])
+    mean = (LONG_S << 128) // max(1, (spl[1] - spl[0]) % (1 << 160))
     largest = usdc_text(depth // DEPTH_PER_MANDATE)
     if mean < least:
         yield wrong(
@@ -193,7 +191,7 @@ def _depth_lines(
             f"{name} liquidity",
             f"{mean * 100 // least} % of minLiquidity, which is enough for mandates of {largest} USDC",
         )
-    off = abs(tick - (ticks[2] - ticks[0]) // LONG_S)
+    off = abs(tick - (ticks[1] - ticks[0]) // LONG_S)
     if off > TICKS_OFF:
         yield wrong(
             f"{name} price",

@@ -216,8 +216,8 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
         return proven.by_bearer
     if Credential.BEARER in takes and isinstance(proven.by_bearer, BearerCaller):
         return proven.by_bearer
-    is_refused = operation.auth is BY_KEY_OR_OWNER_UNLESS_PUBLIC and proven != Proven(None, None)
-    if Credential.NOTHING in takes and not is_refused:
+    is_optional = operation.auth is not BY_KEY_OR_OWNER_UNLESS_PUBLIC
+    if Credential.NOTHING in takes and (is_optional or proven == Proven(None, None)):
         return Nobody()
     if operation.auth.takes_owner and is_operator:
         raise _operators_only("sign in with another wallet to be an owner")

@@ -4,8 +4,7 @@ found by the folder.
 Every adapter is read alike, by contracts/interfaces/IAdapter.sol (VaultReader.adapter_readings).
 Declared is what that interface does not say: what the deployment calls the adapter and how it is
 made there, whose ABI it has, how its positions are left, and what leaving costs. An adapter of no
-declared venue is
-`listed`: it is read too, and left by any declared exit that its rules allow.
+declared venue is `listed`: it is read too, and left by any declared exit that its rules allow.
 """
 
 import pkgutil
@@ -90,8 +89,9 @@ class Venue:
 
     `exit` None: the owner cannot close a position there. `closed_by`: who closes one. `spread_bps`:
     what closing costs beside gas, None: not known. `can_release`: the adapter hands the vault its
-    tokens by RELEASE once the mandate is over, whatever its venue does. `takes_payments`: the adapter buys services (its
-    rules are costs) and holds no position. `is_test`: it is deployed to test chains alone.
+    tokens by RELEASE once the mandate is over, whatever its venue does. `takes_payments`: the adapter
+    buys services (its rules are costs) and holds no position. `is_test`: it is deployed to test
+    chains alone.
     """
 
     name: str

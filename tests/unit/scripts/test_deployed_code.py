@@ -2,6 +2,10 @@
 record gives.
 """
 
+from core.mandate.venues import erc4626, uniswap_v3
+from scripts._deployed_code import (
+    EXPECTED as EXPECTED_OF,
+)
 from scripts._deployed_code import (
     Immutable,
     address_word,
@@ -9,8 +13,10 @@ from scripts._deployed_code import (
     domain_immutables,
     immutable_places,
     metadata_start,
+    number_word,
     short_string_word,
 )
+from scripts._deployments import Deployed
 from tests.each import each
 
 USDC, THIEF = "0x036CbD53842c5426634e7929541eC2318f3dCF7e", "0x" + "66" * 20
@@ -139,3 +145,29 @@ def test_domain__is_that_of_eip_712() -> None:
 
 def test_short_string__has_its_length_in_the_last_byte() -> None:
     assert short_string_word("2") == b"2" + bytes(30) + b"\x01"
+
+
+def test_an_adapter_that_an_operator_chose__has_its_own_arguments_as_immutables() -> None:
+    """Equal ones too: 30 and 30."""
+    factory, pool, token = ("0x" + digit * 40 for digit in "345")
+    at = {"factory": factory, "usdc": USDC, "test_pool": THIEF, uniswap_v3.TOKEN: THIEF}
+    made = Deployed(
+        "cellar_erc4626_adapter",
+        "Erc4626Adapter",
+        THIEF,
+        1,
+        None,
+        [factory, pool, 30, 2_000, 30],
+        "",
+    )
+    words = {one.name: one.value for one in EXPECTED_OF[erc4626.VENUE.contract](made, at, 1)}
+    assert (words["pool"], words["USDC"]) == (address_word(pool), address_word(USDC))
+    assert [words[name] for name in ("exitFeeBps", "maxGrowthBps", "maxLossBps")] == [
+        number_word(one) for one in (30, 2_000, 30)
+    ]
+    arguments = [factory, pool, token, 3_000, 100, 7]
+    made = Deployed("weth_uniswap_v3_adapter", "UniswapV3Adapter", THIEF, 1, None, arguments, "")
+    words = {one.name: one.value for one in EXPECTED_OF[uniswap_v3.VENUE.contract](made, at, 1)}
+    chosen = {"usdc": USDC, uniswap_v3.FACTORY: pool, uniswap_v3.TOKEN: token, "fee": "3000"}
+    assert words["pool"] == address_word(uniswap_v3.pool_address(chosen))
+    assert (words["token"], words["minLiquidity"]) == (address_word(token), number_word(7))
