@@ -181,6 +181,7 @@ check: build .venv-audit/.ready .build/web/api.d.ts ## format, lint, types, impo
 	@node_modules/.bin/tsc -p api/web
 	@node_modules/.bin/biome check --error-on-warnings api/web
 	@$(PY) -m tests.contracts.gas.measure --check
+	@git ls-files '*.py' | xargs wc -l | awk '$$1 > 500 && $$2 != "total" {print "long: " $$2 ", " $$1 " lines"}'
 	@$(PY) -m pytest tests/architecture tests/integration/core/db/test_migrations.py
 
 format: setup ### format Python and Solidity

@@ -24,7 +24,7 @@ from core.health.rules import Health, HealthVerdict, IndexerFacts, judge_indexer
 from core.health.views import PastReorg
 from core.mandate.chain.reader import VaultReader
 from core.mandate.queries import ledger_name
-from core.mandate.rules.refusals import NOT_SEEN
+from core.mandate.rules.rows import NOT_SEEN
 from core.market import scans
 from core.market.scans import VenueLine
 from core.quarantine.views.held import HeldLedger, held_ledgers

@@ -29,7 +29,6 @@ from core.errors import OutsideError, text_of
 from core.jobs.rules import ATTENTION
 from core.jobs.schedule import Job, JobDatabase, JobSkippedError
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.perps_notes import order_note, result_note, stop_line_note
 from core.money import usdc_text
 from core.perps import orders as rows
 from core.perps import queries as legs
@@ -40,6 +39,7 @@ from core.perps.readings import record_reading
 from core.perps.rules import closing
 from core.perps.rules.closing import ClosingState
 from core.perps.rules.leg import AccountReading, Degraded
+from core.perps.rules.notes import order_note, result_note, stop_line_note
 from core.perps.rules.orders import (
     REJECTED,
     UNKNOWN,

@@ -24,8 +24,7 @@ from dataclasses import dataclass, field
 from core.chain.blocks import BlockHeader
 from core.keeper.rules import LacksMark
 from core.keeper.views import SourcedMark, WatchedVault
-from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
-from core.mandate.rules.lock import settle_grace_until
+from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus, settle_grace_until
 from core.money import BPS_ONE, UnixSeconds
 from core.times import DAY_S
 from keeper.state import (

@@ -7,7 +7,7 @@ and the published deployments (docs/erc7730.md).
 docs/erc7730/<kind>-<name>.json   a descriptor each, as registries name them
 
 Each is held to docs/erc7730/descriptor.schema.json, which is ours and narrower than the ERC's: what
-our descriptors may have, of the schema whose version core/mandate/rules/clear_signing.py names.
+our descriptors may have, of the schema whose version api/areas/mandates/rules/clear_signing.py names.
 """
 
 import argparse
@@ -20,10 +20,11 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from core.chain.abi import Parameter, entries, functions
-from core.mandate.chain.typed_data import TERMS_DOMAIN_NAME, TERMS_V2
-from core.mandate.rules.clear_signing import (
+from api.areas.mandates.rules.clear_signing import (
     ERC_VERSION,
+    FACTORY_CALLS,
+    VAULT_CALLS,
+    CallWords,
     Function,
     Member,
     PublishedFactory,
@@ -31,7 +32,8 @@ from core.mandate.rules.clear_signing import (
     terms_descriptor,
     vault_descriptor,
 )
-from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS, CallWords
+from core.chain.abi import Parameter, entries, functions
+from core.mandate.chain.typed_data import TERMS_DOMAIN_NAME, TERMS_V2
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "erc7730"

@@ -37,8 +37,7 @@ from core.errors import InvalidNumberError
 from core.hexes import address_of, bytes_of
 from core.keeper.rules import NOT_SENT, LacksMark
 from core.keeper.tables import KeeperEnded, KeeperIntent, VaultMark
-from core.mandate.rules.lifecycle import CLOSED, Status
-from core.mandate.rules.lock import SETTLE_GRACE_S
+from core.mandate.rules.lifecycle import CLOSED, SETTLE_GRACE_S, Status
 from core.mandate.rules.terms import stop_floor_usdc_e6
 from core.mandate.tables import Mandate, MandateHead, ReplacedTerms
 from core.money import UnixSeconds, UsdcE6, usdc_e6_from_text

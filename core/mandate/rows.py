@@ -40,9 +40,9 @@ from core.db.base import Uint256
 from core.hexes import bytes_of, hex_of
 from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.refusals import RefusalReason
+from core.mandate.rules.rows import RefusalReason
+from core.mandate.rules.state import PositionRules, position_rules
 from core.mandate.rules.terms import rules_from_json
-from core.mandate.rules.unvalued import PositionRules, position_rules
 from core.mandate.tables import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent, MandateHead
 from core.money import UsdcE6
 

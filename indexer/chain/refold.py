@@ -6,7 +6,7 @@ from collections import deque
 
 import structlog
 
-from core.mandate.ledger.refold import older_ledgers, refold
+from core.mandate.ledger.writer import older_ledgers, refold
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import OF_ONE_FACT
 from indexer.chain.quarantine import MAY_REFUSE

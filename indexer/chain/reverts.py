@@ -37,7 +37,7 @@ from core.chain.abi import decode_revert
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.db.engine import WriteSession
 from core.hexes import bytes_of
-from core.mandate.chain.attempts import attempted_of
+from core.mandate.chain.calldata import attempted_of
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rows import reported_refusal_seq
 from core.mandate.rules.ledger import revert_note

@@ -149,7 +149,9 @@ def test_every_place__is_on_the_page_of_the_architecture_or_has_one_of_its_own(
     page = (ROOT / "docs" / "architecture.md").read_text()
     table = page.partition(f"| {heading} |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| ([a-z, ]+) \|", table, re.MULTILINE)
-    named = {name for row in rows for name in row.split(", ")}
+    listed = [name for row in rows for name in row.split(", ")]
+    named = set(listed)
 
+    assert sorted(listed) == sorted(named), "a name has two rows"
     assert named - places == set()
     assert {name for name in places - named if not (ROOT / "docs" / f"{name}.md").exists()} == set()

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 from sqlalchemy import event, insert, text
 
+from api.areas.mandates.rules.what_if import what_if
+from api.areas.mandates.views.recorded import recorded_of
 from api.areas.records.views.facts import strip_facts
 from core.db.engine import Database
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.recorded import recorded_of
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, row_from_event
 from core.mandate.rules.terms import Rule, RuleKind
-from core.mandate.rules.what_if import what_if
 from core.mandate.tables import Mandate
 from tests.bench.mandates import (
     AGENT,

@@ -21,8 +21,8 @@ from typing import Any
 
 import structlog
 
+from api.areas.mandates.views import record as mandate_record
 from core.db.leadership import Leadership
-from core.mandate import record as mandate_record
 from core.mandate.chain.calldata import VaultCall, execute_batch
 from core.mandate.queries import find_mandate
 from core.mandate.venues import test_venue

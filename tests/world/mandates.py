@@ -17,8 +17,8 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from core.identity.names import SIMULATED
+from core.mandate.chain.calldata import vault_address
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
-from core.mandate.chain.vault_address import vault_address
 from core.mandate.queries import SAMPLE_ID
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import NewRow, revert_note, row_from_event

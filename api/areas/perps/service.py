@@ -15,7 +15,6 @@ from core.alerts.queries import HL_KEY_LOST, withdraw_of_mandates
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.perps_notes import BOUND, UNBOUND, leg_note
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none
 from core.perps import orders
@@ -23,6 +22,7 @@ from core.perps import queries as legs
 from core.perps.queries import Leg
 from core.perps.rules.closing import Closing, ClosingStatus
 from core.perps.rules.leg import Degraded, LegStatus, PerpsTerms, may_bind
+from core.perps.rules.notes import BOUND, UNBOUND, leg_note
 from core.perps.views import bound_mandate
 
 NOBODY = "0x" + "00" * 20

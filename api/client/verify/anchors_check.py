@@ -38,7 +38,7 @@ from core.anchors.rules import (
 )
 from core.errors import InvalidParameterError
 from core.hexes import bytes_of, hex_of
-from core.mandate.rules.record_file import AnchorLine
+from core.mandate.rules.record import AnchorLine
 from core.mandate.rules.rows import LedgerRow
 
 LATE_S = 2 * EPOCH_S  # after the end of an epoch: what is posted later proves no time

@@ -19,7 +19,7 @@ from api.client.verify.rows_check import CLOCKS
 from api.client.verify.terms_check import RecordSubject
 from core.chain.signatures import verify_digest
 from core.mandate.chain.typed_data import record_row
-from core.mandate.rules.authors import is_own_word, next_signature
+from core.mandate.rules.record import is_own_word, next_signature
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowAuthor
 from core.mandate.rules.terms import ZERO_ADDRESS
 

@@ -3,7 +3,7 @@
 A row that no log, reverted call, signature of the terms or block proves is a claim, also when it
 names a transaction that other rows prove. Its author vouches for it where the author signed it
 (authors_check.py); any other is the service's word for what somebody said. A claim that the chain
-contradicts (core/mandate/rules/borne_out.py) is a false word: the record says truly that it was
+contradicts (core/mandate/rules/reports.py) is a false word: the record says truly that it was
 said, so that it is reported and is no difference.
 """
 
@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from api.client.verify.findings import FalseClaim, Report
-from core.mandate.rules.borne_out import chain_word
+from core.mandate.rules.reports import NO_FACTS, ChainWord, TxFacts, chain_word
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
-from core.mandate.rules.tx_facts import NO_FACTS, ChainWord, TxFacts
 from core.money import usdc_text_or_none
 
 SAYS = {

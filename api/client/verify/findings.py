@@ -106,7 +106,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FalseClaim:
-    """A report of the agent that the chain contradicts. `word`: of core.mandate.rules.borne_out."""
+    """A report of the agent that the chain contradicts. `word`: of core.mandate.rules.reports."""
 
     seq: int
     word: str

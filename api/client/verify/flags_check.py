@@ -23,14 +23,12 @@ from api.client.verify.findings import Report, UncheckedError
 from api.client.verify.row_forms import UNSEEN, VIOLATION
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
-from core.mandate.rules.authors import authored_payload
-from core.mandate.rules.borne_out import chain_word, moves_worth
-from core.mandate.rules.outflows import Outflow, outflows
-from core.mandate.rules.reported import position_of
+from core.mandate.rules.positions import position_of
+from core.mandate.rules.record import authored_payload
+from core.mandate.rules.reports import TxFacts, chain_word, moves_worth
 from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, RowKind
 from core.mandate.rules.state import MandateState
-from core.mandate.rules.tx_facts import TxFacts
-from core.mandate.rules.violations import Judgement, ReportedAction, judge
+from core.mandate.rules.violations import Judgement, Outflow, ReportedAction, judge, outflows
 from core.times import DAY_S
 
 # rows of days that may be looked at for all reports together; more are not judged

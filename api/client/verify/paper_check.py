@@ -8,8 +8,8 @@ from api.client.verify.replay import compare_head, fold_rows
 from api.client.verify.rows_check import RowsCheck
 from api.client.verify.shown import shown
 from api.client.verify.terms_check import RecordSubject
-from core.mandate.rules.outflows import spend_window
-from core.mandate.rules.record_file import totals_of
+from core.mandate.rules.record import totals_of
+from core.mandate.rules.violations import spend_window
 
 
 def check_paper(record: RecordFile, subject: RecordSubject, report: Report) -> None:

@@ -14,14 +14,15 @@ import msgspec
 from api.client.verify.findings import Report
 from core.canonical import canonical_json, canonical_plain, read_canonical
 from core.errors import MandateError
-from core.mandate.rules.record import genesis_hash, row_hash
-from core.mandate.rules.record_file import (
+from core.mandate.rules.record import (
     FORMAT,
     VERSION,
     AnchorLine,
+    genesis_hash,
     is_first_line,
     is_hash,
     is_head,
+    row_hash,
     row_of_line,
 )
 from core.mandate.rules.rows import LedgerRow

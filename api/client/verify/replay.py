@@ -15,14 +15,14 @@ from api.client.verify.node import Block, Node
 from api.client.verify.row_forms import POSITIONS_VOID
 from api.client.verify.terms_check import RecordSubject
 from core.canonical import canonical_json
+from core.mandate.rules.cash import priced
 from core.mandate.rules.fold import effective, fold, fold_on
 from core.mandate.rules.lifecycle import OF_VAULT
 from core.mandate.rules.limits import SpendWindow, left_today_usdc_e6
-from core.mandate.rules.paper import priced
-from core.mandate.rules.record_file import totals_of
+from core.mandate.rules.record import totals_of
+from core.mandate.rules.reports import ReportsByTx
 from core.mandate.rules.rows import LedgerRow, NewRow
 from core.mandate.rules.state import EMPTY_STATE, MandateFacts, MandateState
-from core.mandate.rules.tx_reports import ReportsByTx
 from core.money import usdc_text
 
 MOVED = (

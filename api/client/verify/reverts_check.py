@@ -19,10 +19,9 @@ from api.client.verify.nonces import unexplained_heights
 from api.client.verify.rows_check import RowsCheck
 from core.chain.abi import decode_revert
 from core.chain.blocks import SentCall, TransactionReceipt
-from core.mandate.chain.attempts import attempted_of
+from core.mandate.chain.calldata import attempted_of
 from core.mandate.rules.chain_rows import revert_note
-from core.mandate.rules.refusals import UNKNOWN
-from core.mandate.rules.rows import LedgerRow
+from core.mandate.rules.rows import UNKNOWN, LedgerRow
 
 PART: Final = "reverted calls"
 MOST_SCANNED_BLOCKS = 50_000

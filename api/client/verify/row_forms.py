@@ -1,7 +1,7 @@
 """The declared form of every row that no log gives: one key, kind, author and payload each.
 
 A row is taken apart into what its writer was given, written again by the same function as the
-service's (core.mandate.rules.paper, agent_rows, chain_rows), and both must be the same. What no
+service's (core.mandate.rules.cash, agent_rows, chain_rows), and both must be the same. What no
 writer writes is of no declared form.
 
 | key | by | mode |
@@ -32,10 +32,12 @@ from core.mandate.rules.agent_rows import (
     refusal_note,
     stop_request_note,
 )
-from core.mandate.rules.authors import authored_payload
+from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.chain_rows import expired_note
-from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
-from core.mandate.rules.perps_notes import (
+from core.mandate.rules.record import authored_payload
+from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, ReportedBy, refusal_report
+from core.money import usdc_e6_from_text, usdc_text
+from core.perps.rules.notes import (
     BOUND,
     ORDER,
     ORDER_WORDS,
@@ -47,9 +49,6 @@ from core.mandate.rules.perps_notes import (
     result_note,
     stop_line_note,
 )
-from core.mandate.rules.refusals import refusal_report
-from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, ReportedBy
-from core.money import usdc_e6_from_text, usdc_text
 
 # The service's own flags on a report (api/client/verify/flags_check.py judges them again).
 VIOLATION: Final = "violation"

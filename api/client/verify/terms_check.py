@@ -23,7 +23,7 @@ from core.mandate.chain.decode import decode_log
 from core.mandate.chain.typed_data import TERMS_FIELDS, guard_targets_hash, rules_hash, terms_digest
 from core.mandate.rules.events import VaultCreated
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.state import MandateFacts, position_rules
 from core.mandate.rules.terms import (
     MandateTerms,
     Rule,
@@ -33,7 +33,6 @@ from core.mandate.rules.terms import (
     terms_from_json,
     terms_to_json,
 )
-from core.mandate.rules.unvalued import position_rules
 
 OTHER_TERMS: Final = "other terms"
 MOST_NAMED: Final = 10  # vaults of other terms

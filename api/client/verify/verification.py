@@ -46,9 +46,9 @@ from api.client.verify.trusted import pinned
 from core.chain.blocks import TransactionReceipt
 from core.chain.nodes import Nodes
 from core.hexes import checksum_address
-from core.mandate.rules.outflows import spend_window
-from core.mandate.rules.record_file import HELD_KEY, totals_of
+from core.mandate.rules.record import HELD_KEY, totals_of
 from core.mandate.rules.rows import LedgerRow
+from core.mandate.rules.violations import spend_window
 from core.quarantine.rules import ShortLedger
 
 # what a record may cost by default: so many calls of a node, and so many more for each of its rows

@@ -10,17 +10,24 @@ Source: contracts/interfaces/*.sol; core/mandate/venues.
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from functools import cache
 from typing import Any
+
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
 
 from core.chain.abi import (
     CONTRACTS,
+    AbiDecodeError,
     AbiEncodeError,
     FunctionAbi,
+    creation_code,
     function,
     functions_by_selector,
 )
-from core.hexes import hex_of
+from core.hexes import bytes_of, hex_of
 from core.mandate.rules.terms import MandateTerms, Rule
+from core.money import usdc_text
 
 TRANSFER_WITH_BYTES = (
     "transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"
@@ -217,3 +224,41 @@ def calls_of(data: str) -> tuple[VaultCall, ...] | None:
     return tuple(
         VaultCall(*item) for item in ((argument,) if named.name == "execute" else argument)
     )
+
+
+def attempted_of(data: str) -> dict[str, Any] | None:
+    """What the call data asked the vault for: {target, selector, amount_usdc}; of a batch the first
+    call and the sum.
+
+    Another function of the vault: {function}. None when it can't be read.
+    """
+    try:
+        calls = calls_of(data)
+    except AbiDecodeError:
+        return None
+    if not calls:
+        named = function_of(data)
+        return None if named is None else {"function": named.name}
+    asked = {
+        "target": calls[0].target,
+        "selector": calls[0].data[:10],
+        "amount_usdc": usdc_text(sum(call.max_spend for call in calls)),
+    }
+    return asked if len(calls) == 1 else asked | {"calls": len(calls)}
+
+
+_SHELL = "VaultShell"  # the creation code of every vault
+
+
+@cache
+def _shell_hash() -> bytes:
+    return bytes(keccak(hexstr=creation_code(_SHELL)))
+
+
+def vault_address(factory: str, terms_digest: str) -> str:
+    """The vault's checksum address.
+
+    Source: MandateVaultFactory.predictVault (EIP-1014, the salt is the digest).
+    """
+    packed = b"\xff" + bytes_of(factory) + bytes_of(terms_digest) + _shell_hash()
+    return str(to_checksum_address(keccak(packed)[12:]))

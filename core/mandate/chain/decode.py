@@ -5,7 +5,7 @@ A foreign or unknown event is None; one of ours with a broken body is an error.
 Who emitted the log is not looked at here: the reader decides which addresses it believes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -13,7 +13,9 @@ from typing import Any
 from core.chain.abi import events_by_topic, topic_of
 from core.chain.blocks import RawLog
 from core.mandate.chain.reader import rule_of
+from core.mandate.rules import events as ev
 from core.mandate.rules.events import ChainEvent, VaultCreated
+from core.mandate.rules.reports import CallSeen, TxFacts
 from core.mandate.rules.terms import MandateTerms
 
 TRANSFER_TOPIC = topic_of("Transfer")  # of every ERC-20 token
@@ -60,3 +62,27 @@ def decode_log(log: RawLog) -> ChainEvent | None:
         return _vault_created({_field(name): value for name, value in values.items()})
     event: ChainEvent = kind(*map(values.__getitem__, _wanted(kind, tuple(values))))
     return event
+
+
+def facts_of_logs(logs: Iterable[RawLog]) -> TxFacts:
+    """`logs`: of one transaction, all of the vault's own.
+
+    Errors: AbiDecodeError for a log of ours with a broken body.
+    """
+    calls, is_known = [], False
+    for log in logs:
+        call, is_known = _call_of(decode_log(log)), True
+        calls += [] if call is None else [call]
+    return TxFacts(calls=tuple(calls), is_known=is_known)
+
+
+def _call_of(event: ev.ChainEvent | None) -> CallSeen | None:
+    match event:
+        case ev.Executed():
+            return CallSeen(event.target.lower(), event.spent, event.received)
+        case ev.Unwound():
+            return CallSeen(event.target.lower(), 0, event.received)
+        case ev.ProceedsReceived():
+            return CallSeen(event.adapter.lower(), 0, event.amount)
+        case _:
+            return None

@@ -20,7 +20,7 @@ from core.chain.errors import RpcError
 from core.chain.results import MOST_TIME, Parse
 from core.hexes import bytes_of
 from core.mandate.rules.lifecycle import OF_VAULT, VaultStatus
-from core.mandate.rules.seen import VaultSeen
+from core.mandate.rules.worth import VaultSeen
 
 LENS = "vault_lens"  # its name in the deployment record
 LENS_GAS = 50_000_000  # what nodes give to one call at most, and what all of them can run

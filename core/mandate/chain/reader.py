@@ -25,8 +25,8 @@ from core.mandate.chain.lens import (
     seen_of,
 )
 from core.mandate.rules.lifecycle import VaultStatus
-from core.mandate.rules.seen import VaultSeen
 from core.mandate.rules.terms import MAX_RULES, MandateTerms, Rule, RuleKind
+from core.mandate.rules.worth import VaultSeen
 
 MOST_RULES_BYTES = WORD_BYTES * (2 + 4 * MAX_RULES)  # offset and length, then four words a rule
 

@@ -18,7 +18,7 @@ from eth_utils.crypto import keccak
 from core.canonical import canonical_json
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain.calldata import rule_tuple
-from core.mandate.rules.authors import authored_payload
+from core.mandate.rules.record import authored_payload
 from core.mandate.rules.rows import NewRow, RowAuthor
 from core.mandate.rules.terms import V2_ONLY, MandateTerms, Rule, camel
 from core.money import usdc_text_or_none

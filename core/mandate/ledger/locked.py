@@ -45,11 +45,11 @@ from core.db.arrays import table_of
 from core.db.engine import WriteSession
 from core.ledger.chain import plain_payload
 from core.mandate.ledger import weeks as mandate_weeks
-from core.mandate.ledger.copy_rows import line_of
-from core.mandate.ledger.projections import (
+from core.mandate.ledger.columns import (
     AMOUNTS,
     PROJECTED,
     head_columns,
+    line_of,
     projections,
     state_columns,
 )
@@ -73,7 +73,7 @@ from core.mandate.rules.ledger import (
     state_to_json,
 )
 from core.mandate.rules.record import genesis_hash, row_body, row_hash
-from core.mandate.rules.unvalued import WentOut, went_out_after
+from core.mandate.rules.state import WentOut, went_out_after
 from core.mandate.tables import Mandate, MandateHead, MandateUndo
 
 FIRST_INCARNATION = 1

@@ -26,7 +26,7 @@ from core.db.arrays import table_of
 from core.db.copying import copy_lines
 from core.db.engine import WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
-from core.mandate.ledger.copy_rows import COPIED
+from core.mandate.ledger.columns import COPIED
 from core.mandate.ledger.locked import OpenLedger, open_ledgers, save
 from core.mandate.ledger.weeks import Checkpoints, start_of
 from core.mandate.rows import (

@@ -28,6 +28,7 @@ from core.db.arrays import table_of
 from core.db.base import Timestamp
 from core.db.engine import WriteSession
 from core.mandate.rules.fold import apply, effective, fold
+from core.mandate.rules.reports import ReportsByTx
 from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.state import (
     MandateFacts,
@@ -36,9 +37,8 @@ from core.mandate.rules.state import (
     state_from_json,
     state_to_json,
 )
-from core.mandate.rules.tx_reports import ReportsByTx
-from core.mandate.rules.weeks import week_of
 from core.mandate.tables import MandateWeek
+from core.weeks import week_of
 
 Checkpoints = dict[datetime, MandateState]
 

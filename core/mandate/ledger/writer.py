@@ -13,6 +13,9 @@ Laws
 - A call that failed in a savepoint left nothing behind: the same call without what failed is as if
   it were the first.
 - Nothing here commits.
+
+Ledgers whose state an older fold wrote, folded again: after an upgrade their heads say what
+today's fold says, and so do their weeks.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +25,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, ColumnElement, Select, any_, bindparam, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Integer, Select, any_, bindparam, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session
@@ -33,14 +36,13 @@ from core.errors import MandateError
 from core.hexes import bytes_of
 from core.ledger.chain import facts_of, known_keys
 from core.mandate.ledger import weeks as mandate_weeks
-from core.mandate.ledger.copy_rows import COPIED
+from core.mandate.ledger.columns import COPIED, head_columns, projections, state_columns
 from core.mandate.ledger.locked import (
     keep_undo,
     open_ledgers,
     read_needs,
     save,
 )
-from core.mandate.ledger.projections import projections, state_columns
 from core.mandate.ledger.reversal import forget_final, reverse_blocks, reverse_logs
 from core.mandate.rows import ledger_row, load_rows, mandate_facts, row_of
 from core.mandate.rules.ledger import (
@@ -56,9 +58,8 @@ from core.mandate.rules.ledger import (
     state_from_json,
 )
 from core.mandate.rules.record import chain_faults, genesis_hash
-from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.tx_reports import ReportsByTx
-from core.mandate.rules.unvalued import WentOut
+from core.mandate.rules.reports import ReportsByTx
+from core.mandate.rules.state import STATE_VERSION, MandateFacts, WentOut
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 
 ROWS_AT_ONCE: Final = 500  # in memory, of a ledger that is read as a whole
@@ -365,3 +366,37 @@ def _is_state(raw: Mapping[str, Any], state: MandateState) -> bool:
         return True
     except (KeyError, ValueError):
         return False
+
+
+def older_ledgers(session: Session) -> list[int]:
+    """The mandates whose head an older version of the fold wrote.
+
+    Reads every head: once a process.
+    """
+    version = MandateHead.state["version"].astext.cast(Integer)
+    return list(
+        session.scalars(
+            select(MandateHead.mandate_id)
+            .where(version < STATE_VERSION)
+            .order_by(MandateHead.mandate_id)
+        )
+    )
+
+
+def refold(session: WriteSession, mandate_id: int) -> None:
+    """One ledger, from its rows. Does not commit. Errors: NoResultFound."""
+    mandate = session.scalars(
+        select(Mandate).where(Mandate.id == mandate_id).with_for_update(key_share=True)
+    ).one()
+    head = session.scalars(
+        select(MandateHead)
+        .where(MandateHead.mandate_id == mandate_id)
+        .with_for_update(key_share=True)
+    ).one()
+    rows, facts = load_rows(session, mandate_id), mandate_facts(mandate)
+    state = fold(rows, facts)
+    for name, value in head_columns(state).items():
+        setattr(head, name, value)
+    for name, value in projections(mandate.status, state).items():
+        setattr(mandate, name, value)
+    mandate_weeks.save(session, {mandate_id: mandate_weeks.folded(rows, facts)})

@@ -17,8 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from core.errors import InvalidNumberError, InvalidParameterError
-from core.mandate.rules.refusals import RefusalReport
-from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, RefusalReport, ReportedBy, RowKind
 from core.mandate.rules.violations import Violation, reserved_keys_in
 from core.money import UsdcE6, usdc_text
 

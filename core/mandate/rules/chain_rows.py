@@ -16,8 +16,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.refusals import UNKNOWN, reason_as_recorded
-from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import UNKNOWN, NewRow, ReportedBy, RowKind, reason_as_recorded
 from core.mandate.rules.terms import ZERO_ADDRESS, camel
 from core.money import UsdcE6, usdc_text
 from core.times import instant_text

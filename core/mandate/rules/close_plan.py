@@ -27,9 +27,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.lock import settle_grace_until
-from core.mandate.rules.open_positions import open_positions
+from core.mandate.rules.lifecycle import MarketMode, Status, settle_grace_until
+from core.mandate.rules.positions import open_positions
 from core.mandate.rules.state import MandateFacts, MandateState
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6, exit_cost_up

@@ -14,7 +14,7 @@ Laws
 - An entry that comes to no rule is refused: its clause would name something that the agent
   cannot do.
 - A list that was stored still expands, with whatever pins it has; what may be written today is
-  checked in target_checks.py.
+  checked in api/areas/mandates/rules/target_checks.py.
 - An address without code is refused by the API, which can look: no chain is read here.
 
 Source: docs/rules.md#allowed-targets, RuleLib.requireSound.
@@ -87,7 +87,7 @@ def rules_fault(adapter: str, rules: Sequence[Rule]) -> str | None:
     ascending, and of one trade.
 
     An adapter values what is spent at it: a SPEND rule without a VALUED one would count its money
-    as unvalued, and the vault's public stop would be off while any is there (unvalued.py).
+    as unvalued, and the vault's public stop would be off while any is there (state.py).
     """
     if not 1 <= len(rules) <= MAX_RULES:
         return f"publishes {len(rules)} functions, and 1 to {MAX_RULES} are possible"

@@ -3,7 +3,7 @@
 Laws
 - fold(rows) = apply(... apply(apply(EMPTY_STATE, r1), r2) ..., rn) over the effective rows: one by
   one or all at once, the state is the same. A reversed row counts as if it had never been written.
-- A row is applied with what earlier rows of its transaction reported (tx_reports.py): the state
+- A row is applied with what earlier rows of its transaction reported (reports.py): the state
   does not hold it.
 - What the chain, the owner and the keeper say is read from their rows only: an agent's payload may
   hold any key.
@@ -13,7 +13,7 @@ Laws
   targets together.
 - A refusal is counted once, whether the agent or the block scan came first. What an agent reported
   as paid for tools by a transaction that the chain shows as reverted was not paid.
-- A flag of a report counts only while the chain does not contradict the report (flagged.py).
+- A flag of a report counts only while the chain does not contradict the report (reports.py).
 - On testnet nothing but the chain ends signed terms: a stop, payout or cancellation without a
   block, as older records have them, ends nothing. What was never signed ends by its owner's word.
 
@@ -26,12 +26,25 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from core.mandate.rules.flagged import with_flags, with_flags_compared
-from core.mandate.rules.flows import moved_at, returned, with_mark
+from core.mandate.rules.cash import (
+    Moved,
+    chain_fact,
+    moved_at,
+    returned,
+    spent_and_received,
+    with_mark,
+)
 from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.moved import Moved, chain_fact, spent_and_received
-from core.mandate.rules.positions import with_reported
-from core.mandate.rules.reported import usable_usdc_e6
+from core.mandate.rules.positions import usable_usdc_e6, with_reported
+from core.mandate.rules.reports import (
+    PROVABLE_CLASSES,
+    ReportedFacts,
+    ReportsByTx,
+    fee_class_of,
+    is_refusal,
+    with_flags,
+    with_flags_compared,
+)
 from core.mandate.rules.rows import TRADES, LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
@@ -39,15 +52,9 @@ from core.mandate.rules.state import (
     MandateFacts,
     MandateState,
     changed,
+    unvalued_out_after,
+    unvalued_out_after_proceeds,
 )
-from core.mandate.rules.tx_reports import (
-    PROVABLE_CLASSES,
-    ReportedFacts,
-    ReportsByTx,
-    fee_class_of,
-    is_refusal,
-)
-from core.mandate.rules.unvalued import unvalued_out_after, unvalued_out_after_proceeds
 
 
 def fold(rows: Iterable[LedgerRow], facts: MandateFacts) -> MandateState:

@@ -2,8 +2,8 @@
 into state.
 
 Import from here; the pieces are in rows.py (row types), state.py (the state and its JSON),
-fold.py (rows to state), tx_reports.py (which rows report the same payment or refusal),
-chain_rows.py (chain events to rows), agent_rows.py (what an agent sends) and paper.py (what a row
+fold.py (rows to state), reports.py (which rows report the same payment or refusal),
+chain_rows.py (chain events to rows), agent_rows.py (what an agent sends) and cash.py (what a row
 of a paper mandate does to its cash).
 
 Laws
@@ -24,9 +24,10 @@ from core.mandate.rules.agent_rows import (
     refusal_note,
     stop_request_note,
 )
+from core.mandate.rules.cash import cancelled_note, priced, signed_rows, stop_row
 from core.mandate.rules.chain_rows import expired_note, revert_note, row_from_event
 from core.mandate.rules.fold import apply, effective, fold, fold_on
-from core.mandate.rules.paper import cancelled_note, priced, signed_rows, stop_row
+from core.mandate.rules.reports import ReportsByTx, is_paired
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.state import (
     EMPTY_STATE,
@@ -40,7 +41,6 @@ from core.mandate.rules.state import (
     state_from_json,
     state_to_json,
 )
-from core.mandate.rules.tx_reports import ReportsByTx, is_paired
 
 __all__ = [
     "EMPTY_STATE",

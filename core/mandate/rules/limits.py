@@ -33,9 +33,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from core.mandate.rules.lifecycle import MarketMode, Status, VaultStatus
-from core.mandate.rules.refusals import NOT_SEEN
+from core.mandate.rules.rows import NOT_SEEN
+from core.mandate.rules.state import position_rules, unvalued_out_after
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, MandateTerms, Rule, RuleKind
-from core.mandate.rules.unvalued import position_rules, unvalued_out_after
 from core.money import UsdcE6, usdc_text, usdc_text_or_none
 from core.times import DAY_S, utc_text, utc_text_or_none
 

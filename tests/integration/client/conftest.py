@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from api.areas.mandates.views import record as mandate_record
 from api.client.verify.findings import Report
 from api.client.verify.verification import Options, verify
 from core.chain.abi import call_by_signature
@@ -17,7 +18,6 @@ from core.chain.nodes import Nodes
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Database
 from core.db.leadership import Leadership
-from core.mandate import record as mandate_record
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.agent_rows import event_row

@@ -12,11 +12,9 @@ from core.canonical import canonical_json
 from core.errors import MandateError
 from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.record import row_hash
-from core.mandate.rules.record_file import row_of_line, totals_of
+from core.mandate.rules.record import row_hash, row_of_line, totals_of
 from core.mandate.rules.rows import LedgerRow
-from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.unvalued import PositionRules
+from core.mandate.rules.state import MandateFacts, PositionRules
 
 Line = dict[str, Any]
 

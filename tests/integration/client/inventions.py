@@ -7,13 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from core.mandate.chain.typed_data import terms_digest
+from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.record import row_body
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy
-from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.state import MandateFacts, PositionRules
 from core.mandate.rules.terms import terms_from_json
-from core.mandate.rules.unvalued import PositionRules
 from core.times import exact_instant_text
 from tests.integration.chain_fixtures import CHAIN_ID
 from tests.integration.client.conftest import Exported

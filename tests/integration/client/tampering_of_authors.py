@@ -3,7 +3,7 @@
 import copy
 
 from api.client.verify.reading import NO_HASH
-from core.mandate.rules.record_file import row_of_line
+from core.mandate.rules.record import row_of_line
 from tests.integration.client.conftest import Exported
 from tests.integration.client.forging import Forgery, Line
 from tests.integration.client.signing_rows import signed_by

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from api.areas.mandates.views.record import opening
 from api.client.verify.findings import Report
 from core.anchors.chain import ANCHORED
 from core.anchors.rules import MOST_PROOF_CHARACTERS, HeadProof, key_of, leaf_of, value_of
@@ -19,7 +20,6 @@ from core.chain.nodes import Nodes
 from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import WriteSession
-from core.mandate.record import opening
 from core.mandate.tables import Mandate
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
 from tests.integration.client.conftest import export, judged, names

@@ -17,10 +17,9 @@ from core.chain.nodes import Nodes, Request
 from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.ledger import writer as mandate_ledger
+from core.mandate.rules.cash import signed_rows
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.paper import signed_rows
-from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.unvalued import PositionRules
+from core.mandate.rules.state import MandateFacts, PositionRules
 from core.times import exact_instant_text
 from tests.integration.client.anchoring import AnchoredRecord, anchored_record
 from tests.integration.client.conftest import export, names

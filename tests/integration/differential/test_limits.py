@@ -23,7 +23,7 @@ from core.hexes import bytes_of
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import rules_hash
 from core.mandate.rules import limits
-from core.mandate.rules.lifecycle import VaultStatus
+from core.mandate.rules.lifecycle import StoppedBy, VaultStatus, check_stop
 from core.mandate.rules.limits import (
     DAY_S,
     Effect,
@@ -32,7 +32,6 @@ from core.mandate.rules.limits import (
     left_today_usdc_e6,
     window_frees_at,
 )
-from core.mandate.rules.lock import StoppedBy, check_stop
 from core.mandate.rules.terms import UNPINNED, ZERO_ADDRESS, Rule, RuleKind
 from core.mandate.venues import test_venue
 from core.selectors import selector_of

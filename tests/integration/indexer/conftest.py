@@ -19,9 +19,8 @@ from core.mandate.chain.typed_data import rules_hash
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import LedgerRow, MandateState, effective, signed_rows
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.state import MandateFacts
+from core.mandate.rules.state import MandateFacts, PositionRules
 from core.mandate.rules.terms import MandateTerms, Rule, rules_to_json, terms_to_json
-from core.mandate.rules.unvalued import PositionRules
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice

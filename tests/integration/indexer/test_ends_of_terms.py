@@ -8,7 +8,7 @@ import pytest
 
 from core.keeper.views import watched_vaults
 from core.mandate.chain import calldata
-from core.mandate.chain.vault_address import vault_address
+from core.mandate.chain.calldata import vault_address
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.queries import replace_terms
 from core.mandate.tables import Mandate

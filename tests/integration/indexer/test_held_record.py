@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from api.areas.mandates.views import record as mandate_record
 from api.client.verify.findings import Report, Verdict
 from api.client.verify.verification import Options, verify
 from core.errors import OutsideError
-from core.mandate import record as mandate_record
 from core.mandate.tables import Mandate
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued

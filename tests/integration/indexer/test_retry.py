@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import delete, text
 
+from api.areas.mandates.views.readings import mandates_before, mandates_now
 from core.blocks.tables import ChainBlock, RawLogRow, RevertedTx
 from core.chain.blocks import TransactionReceipt
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.readings import mandates_before, mandates_now
 from core.quarantine.rules import ShortLedger
 from indexer.chain.quarantine import TRY_AGAIN, HeldFacts
 from indexer.chain.reverts import RevertedCalls

@@ -18,7 +18,7 @@ from core.audit import queries as findings
 from core.audit.queries import AuditPosition
 from core.blocks.queries import FINALIZED, Cursor, cursor
 from core.db.leadership import Leadership
-from core.mandate.rules.refusals import NOT_SEEN
+from core.mandate.rules.rows import NOT_SEEN
 from scripts._ports import free_port
 from tests.integration.chain_fixtures import (
     CHAIN_ID,

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from api.areas.mandates.rules.clear_signing import (
+    ERC_VERSION,
+    FACTORY_CALLS,
+    SCHEMA,
+    VAULT_CALLS,
+    PublishedFactory,
+)
 from api.areas.mandates.service import owner_calls
-from core.mandate.rules.clear_signing import ERC_VERSION, SCHEMA, PublishedFactory
-from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS
 from scripts.export_descriptors import (
     OUR_SCHEMA,
     descriptors,

@@ -27,7 +27,7 @@ from api.kernel.scopes import may
 from api.kernel.tool import Profile
 from core.credits.rules.prices import PUBLISHED_OF_PLANS, PUBLISHED_OF_TIERS
 from core.custody.keys import KeyMaker
-from core.mandate.rules.refusals import NOT_SEEN
+from core.mandate.rules.rows import NOT_SEEN
 
 NAME = "Mandate Wallet"
 VERSION = "0.1.0"

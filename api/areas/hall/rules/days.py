@@ -25,11 +25,10 @@ from typing import Any, Final
 
 from api.areas.hall.rules.end import Before, End
 from api.areas.hall.rules.path import ONE, STILL, Path, step
-from core.mandate.rules.moved import chain_fact, spent_and_received
-from core.mandate.rules.reported import usable_usdc_e6
+from core.mandate.rules.cash import chain_fact, spent_and_received
+from core.mandate.rules.positions import usable_usdc_e6
 from core.mandate.rules.rows import TRADES, NewRow, ReportedBy, RowKind, is_agent_report
-from core.mandate.rules.state import out_after
-from core.mandate.rules.unvalued import PositionRules, unvalued_out_after
+from core.mandate.rules.state import PositionRules, out_after, unvalued_out_after
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 
 STOP_LINE: Final = "stop_line"
@@ -257,7 +256,7 @@ class Days:
             self._moved_at_listed(adapter, cost=row.amount_usdc_e6 or 0)
 
     def _moved_at_listed(self, adapter: str, **moved: int) -> None:
-        """Before the first mark adapter by adapter, as flows.py counts it."""
+        """Before the first mark adapter by adapter, as cash.py counts it."""
         now = self.standing
         if now.before_mark.tx is None:
             now.listed_net[adapter] = out_after(now.listed_net.get(adapter, 0), **moved)
@@ -293,7 +292,7 @@ class Days:
             self.standing.listed_usdc_e6 = listed
 
     def _valued(self, measure: Mapping[str, Any]) -> int | None:
-        """What adapters value, by a measure of the vault; None: it says no worth. Source: flows.py."""
+        """What adapters value, by a measure of the vault; None: it says no worth. Source: cash.py."""
         worth, out = (usable_usdc_e6(measure.get(k)) for k in ("worth_usdc", "unvalued_out_usdc"))
         if worth is None or out is None:
             return None

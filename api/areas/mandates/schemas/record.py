@@ -10,7 +10,7 @@ from api.areas.mandates.schemas.standing import ReportedPlace
 from api.kernel.operation import AnswerBody
 from api.kernel.texts import BY_OTHERS, OthersText
 from core.mandate.rules.rows import ReportedBy
-from core.mandate.rules.step_kinds import StepKind
+from core.mandate.rules.steps import StepKind
 
 
 @with_config(AnswerBody.model_config)

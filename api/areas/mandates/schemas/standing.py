@@ -8,7 +8,7 @@ from typing_extensions import TypedDict  # pydantic takes that of typing from Py
 from api.areas.mandates.schemas.commands import Status
 from api.areas.mandates.schemas.mandate import LedgerAnswer
 from api.kernel.operation import AnswerBody
-from core.mandate.rules.lock import LockReason
+from core.mandate.rules.lifecycle import LockReason
 
 # Limits
 

@@ -45,10 +45,17 @@ from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import limits
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowAuthor, stop_request_note, stop_row
-from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
+from core.mandate.rules.lifecycle import (
+    MandateMove,
+    MarketMode,
+    MoveFacts,
+    Status,
+    StoppedBy,
+    check_stop,
+    next_status,
+)
 from core.mandate.rules.limits import check_call, rule_of
-from core.mandate.rules.lock import StoppedBy, check_stop
-from core.mandate.rules.refusals import UNKNOWN
+from core.mandate.rules.rows import UNKNOWN
 from core.mandate.rules.terms import ZERO_ADDRESS, RuleKind
 from core.mandate.tables import Mandate
 from core.money import usdc_text

@@ -11,7 +11,7 @@ from core.chain.errors import RpcError
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import data_issue
-from core.mandate.rules.seen import VaultSeen, as_seen
+from core.mandate.rules.worth import VaultSeen, as_seen
 from core.mandate.tables import Mandate
 from core.quarantine.rules import Reading, ShortLedger
 

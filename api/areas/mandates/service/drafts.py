@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from api.areas.mandates.rules.target_checks import check_targets
 from api.areas.mandates.schemas.answers import Drafted
 from api.areas.mandates.schemas.commands import (
     AssignAgent,
@@ -35,7 +36,6 @@ from core.mandate import queries as mandates
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.mandate.rules.expansion import ListedContracts, default_targets, expand_rules
 from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
-from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import (
     ContractTarget,
     Target,

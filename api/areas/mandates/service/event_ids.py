@@ -7,7 +7,7 @@ says: of every mandate all rows with ids up to 90 were sent, of mandate 12 those
 mandate 30 those up to its seq 2, and no others.
 
 Laws
-- A stream lists a mandate only while its newest row is not settled (core/mandate/new_rows.py), so
+- A stream lists a mandate only while its newest row is not settled (api/areas/mandates/views/new_rows.py), so
   that the list is short however many mandates the owner has; MOST_LISTED is its end.
 - Callers take the text as it is: it carries a MAC over the owner and all that it says.
 """

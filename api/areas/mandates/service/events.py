@@ -18,16 +18,16 @@ from typing import Any, Final
 from api.areas.mandates.schemas.commands import FollowAll, FollowMandate
 from api.areas.mandates.service.access import may_read, readable_by
 from api.areas.mandates.service.event_ids import MOST_LISTED, EventCursor, cursor_of, invalid
+from api.areas.mandates.views import new_rows
+from api.areas.mandates.views.new_rows import Horizon, NewLedgerRow, RecentEnd
+from api.areas.mandates.views.readings import mandates_now
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Events, ReadCall
 from api.kernel.streams import Event, NewEvents
 from core.db.engine import ReadSession
 from core.errors import InvalidParameterError
-from core.mandate import new_rows
 from core.mandate import queries as mandates
 from core.mandate.ledger import topics, writer
-from core.mandate.new_rows import Horizon, NewLedgerRow, RecentEnd
-from core.mandate.readings import mandates_now
 from core.mandate.rules.progress import data_issue
 from core.times import instant_text
 

@@ -32,7 +32,7 @@ from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE
-from core.mandate.rules.outflows import outflows
+from core.mandate.rules.violations import outflows
 from core.mandate.tables import Mandate
 from core.money import usdc_text
 from core.payments import guard_signatures

@@ -13,10 +13,10 @@ from api.areas.mandates.service.views import (
     terms_of,
     vault_of,
 )
+from api.areas.mandates.views.kept_days import DayOutflows, KeptDays
 from api.kernel.operation import Call
 from core.chain.blocks import BlockHeader
 from core.mandate import rows as mandate_rows
-from core.mandate.kept_days import DayOutflows, KeptDays
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
@@ -29,9 +29,9 @@ from core.mandate.rules.limits import (
     limits_block,
     used_limits,
 )
-from core.mandate.rules.outflows import Outflow
-from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
+from core.mandate.rules.rows import REFUSAL_REPORTS_PER_DAY
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
+from core.mandate.rules.violations import Outflow
 from core.mandate.tables import Mandate, MandateHead
 from core.quarantine.rules import Reading, ShortLedger
 from core.times import start_of_day

@@ -37,23 +37,25 @@ from core.chain.errors import RpcError
 from core.chain.signatures import kept_signature
 from core.errors import InvalidNumberError, InvalidParameterError, SettleGraceError
 from core.mandate.chain import calldata
+from core.mandate.chain.calldata import vault_address
 from core.mandate.chain.typed_data import (
     receive_authorization,
     typed_data_parts,
 )
-from core.mandate.chain.vault_address import vault_address
+from core.mandate.rules.clauses import fee_stays_words, payee_of
 from core.mandate.rules.ledger import MandateState
-from core.mandate.rules.lifecycle import ACTIVE, MarketMode, Status
-from core.mandate.rules.lock import (
+from core.mandate.rules.lifecycle import (
+    ACTIVE,
     UNKNOWN_LOCK,
     LockFacts,
     LockReason,
+    MarketMode,
+    Status,
     StoppedBy,
     WithdrawalLock,
     check_stop,
     lock_of,
 )
-from core.mandate.rules.payee import fee_stays_words, payee_of
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 from core.mandate.tables import Mandate

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from eth_utils.crypto import keccak
 
+from api.areas.mandates.rules.guard import OwnService, guard_refusal, host_of, is_own
 from api.areas.mandates.schemas.commands import ExecuteCall
 from api.areas.mandates.service.key_limits import Mined, keep_signed, require_within_key_limits
 from api.areas.mandates.service.limits_now import Standing, refusals_left
@@ -30,7 +31,6 @@ from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import guard_targets_hash, x402_payment
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.guard import OwnService, guard_refusal, host_of, is_own
 from core.mandate.rules.ledger import guard_refusal_note
 from core.mandate.tables import Mandate
 from core.mandate.venues import x402

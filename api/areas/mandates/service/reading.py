@@ -5,6 +5,8 @@
 from collections.abc import Collection
 from typing import Any
 
+from api.areas.mandates.rules.agent_status import HeldMandate, agent_status
+from api.areas.mandates.rules.card import card_footer, card_header
 from api.areas.mandates.schemas.answers import (
     Approvals,
     CardedMandate,
@@ -43,6 +45,7 @@ from api.areas.mandates.service.views import (
     terms_of,
     vault_agent,
 )
+from api.areas.mandates.views import record as mandate_record
 from api.kernel.built import BuiltBody
 from api.kernel.caller import AgentCaller, Nobody, OwnerCaller
 from api.kernel.operation import Answer, Call, Lines, NoInput, Refusal
@@ -52,18 +55,16 @@ from core.hexes import address_or_none
 from core.identity import policies
 from core.identity import queries as identity
 from core.mandate import queries as mandates
-from core.mandate import record as mandate_record
 from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.agent_status import HeldMandate, agent_status
-from core.mandate.rules.card import card_footer, card_header
 from core.mandate.rules.clauses import clauses
 from core.mandate.rules.ledger import MandateState
-from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.lock import (
+from core.mandate.rules.lifecycle import (
     UNKNOWN_CHAIN_STATE,
     UNKNOWN_HOW_TO_ACT,
+    MarketMode,
+    Status,
     chain_state,
     how_to_act,
     lock_to_json,

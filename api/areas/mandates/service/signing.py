@@ -26,8 +26,14 @@ from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import cancelled_note, signed_rows
-from core.mandate.rules.lifecycle import MandateMove, MarketMode, MoveFacts, Status, next_status
-from core.mandate.rules.lock import StoppedBy
+from core.mandate.rules.lifecycle import (
+    MandateMove,
+    MarketMode,
+    MoveFacts,
+    Status,
+    StoppedBy,
+    next_status,
+)
 from core.mandate.rules.terms import rules_to_json, terms_to_json
 
 

@@ -32,21 +32,19 @@ from api.areas.mandates.service.venues import (
     spread_bps,
 )
 from api.areas.mandates.service.views import is_paper, terms_of, vault_of
+from api.areas.mandates.views import record as mandate_record
+from api.areas.mandates.views.kept_days import KeptWeeks
+from api.areas.mandates.views.readings import mandates_before
 from api.kernel.caller import OwnerCaller
 from api.kernel.operation import Access, Answer, Call, Refusal
 from core.chain.errors import RpcError
 from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
-from core.mandate import record as mandate_record
 from core.mandate import rows as mandate_rows
 from core.mandate.chain import calldata
-from core.mandate.kept_days import KeptWeeks
-from core.mandate.readings import mandates_before
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.close_plan import OwnerCall, PlanFacts, close_all_plan
-from core.mandate.rules.lifecycle import ACTIVE, ENDED, Status
-from core.mandate.rules.lock import StoppedBy
-from core.mandate.rules.short_statement import unwritten_statement
+from core.mandate.rules.lifecycle import ACTIVE, ENDED, Status, StoppedBy
 from core.mandate.rules.statement import (
     DAY,
     NO_TALLY,
@@ -56,11 +54,12 @@ from core.mandate.rules.statement import (
     WeekTally,
     all_mandates_json,
     statement_json,
+    unwritten_statement,
 )
 from core.mandate.rules.steps import pause_actions
-from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
 from core.mandate.tables import Mandate, MandateHead
 from core.money import usdc_text
+from core.weeks import IsoWeek, week_from_text, week_of
 
 OF_ALL = (*ACTIVE, *ENDED)
 BATCH_HAPPENS = (

@@ -12,9 +12,9 @@ from api.areas.mandates.service.views import terms_of, vault_of
 from api.kernel.operation import Call
 from core.kept import KeptNewest
 from core.mandate import rows as mandate_rows
-from core.mandate.rules.borne_out import chain_words
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.reports import CODE_OF_WORD, chain_words
 from core.mandate.rules.steps import (
     CONSENTS_PINNED,
     StepGroup,
@@ -24,7 +24,6 @@ from core.mandate.rules.steps import (
     step_groups,
     steps_page,
 )
-from core.mandate.rules.tx_facts import CODE_OF_WORD
 from core.mandate.tables import Mandate, MandateHead
 from core.payments import signed_resources
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from api.areas.mandates.rules.exit_trials import Payable, payable
 from api.areas.mandates.schemas.answers import UnwindBuilt
 from api.areas.mandates.schemas.commands import UnwindCall
 from api.areas.mandates.service.access import party_of
@@ -45,10 +46,9 @@ from core.mandate.rules.close_plan import (
     OwnerCall,
     least_usdc_e6,
 )
-from core.mandate.rules.exit_trials import Payable, payable
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE
-from core.mandate.rules.refusals import UNKNOWN
+from core.mandate.rules.rows import UNKNOWN
 from core.mandate.rules.terms import RuleKind, address_from_text
 from core.mandate.tables import Mandate
 from core.mandate.venues.registry import RELEASE, Exit, venue_name, venues

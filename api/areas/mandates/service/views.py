@@ -8,20 +8,20 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from api.areas.mandates.rules.card import VaultAgent, unnamed_agent_notice
+from api.areas.mandates.views.readings import mandates_now
 from api.kernel.operation import Call
 from core.blocks.queries import latest_block
 from core.hexes import address_or_none
 from core.identity.tables import Account
 from core.mandate.queries import NamedMandate
-from core.mandate.readings import mandates_now
-from core.mandate.rules.card import VaultAgent, unnamed_agent_notice
+from core.mandate.rules.clauses import UNKNOWN_PAYEE, VaultPayee, payee_of
 from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.payee import UNKNOWN_PAYEE, VaultPayee, payee_of
 from core.mandate.rules.progress import data_issue
-from core.mandate.rules.seen import VaultSeen, as_seen
 from core.mandate.rules.targets import Target, stored_targets, targets_to_json
 from core.mandate.rules.terms import MandateTerms, Rule, rules_from_json, terms_from_json
+from core.mandate.rules.worth import VaultSeen, as_seen
 from core.mandate.tables import Mandate
 from core.money import usdc_text, usdc_text_or_none
 from core.quarantine.rules import Reading

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from api.areas.mandates.rules.what_if import RecordedCall, RecordedRun, WhatIf, what_if
 from api.areas.mandates.schemas.what_if import (
     AskWhatIf,
     ReplayedActions,
@@ -14,13 +15,12 @@ from api.areas.mandates.schemas.what_if import (
 from api.areas.mandates.service.access import agent_of_id
 from api.areas.mandates.service.drafts import require_possible, terms_now, written_targets
 from api.areas.mandates.service.strategies import strategy_of
+from api.areas.mandates.views.recorded import CALLS_REPLAYED, recorded_of
 from api.kernel.caller import AgentCaller, OwnerCaller
 from api.kernel.operation import Answer, Call, WriteCall
 from core.errors import fields_in
 from core.identity.names import is_simulated
-from core.mandate.recorded import CALLS_REPLAYED, recorded_of
 from core.mandate.rules.terms import MandateTerms, Rule, TermsDraft
-from core.mandate.rules.what_if import RecordedCall, RecordedRun, WhatIf, what_if
 from core.money import usdc_text, usdc_text_or_none
 from core.times import utc_text_or_none
 

@@ -17,17 +17,17 @@ from api.areas.hall import queries as hall
 from api.areas.records.rules import (
     ENDED_SHOWN,
     REFUSALS_SHOWN,
+    Conduct,
     HallStanding,
     StripFacts,
     VerifiedWork,
 )
+from api.areas.records.views import agent_records
 from api.areas.safety.tables import ViolationCase
 from core.credits.rules.buckets import BUCKETS, Credits
 from core.credits.tables import CreditHead
 from core.identity.names import SIMULATED, AgentName
 from core.identity.tables import Account
-from core.mandate import agent_records
-from core.mandate.rules.conduct import Conduct
 from core.mandate.tables import Mandate
 from core.subscriptions.rules import HeldTiers
 from core.subscriptions.tables import Subscription

@@ -10,6 +10,9 @@ from pydantic import Field
 
 from api.areas.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED
 from api.areas.records.rules import (
+    Conduct,
+    ConfirmedRefusal,
+    EndedMandate,
     HallStanding,
     LadderName,
     StripFacts,
@@ -18,8 +21,7 @@ from api.areas.records.rules import (
 )
 from api.areas.records.views.facts import strip_facts
 from api.kernel.operation import AnswerBody, Call
-from core.mandate.rules.conduct import Conduct, ConfirmedRefusal, EndedMandate
-from core.mandate.rules.refusals import reason_code
+from core.mandate.rules.rows import reason_code
 from core.times import instant_text
 
 RECORDS: Final = "/mandate-wallet/agents"

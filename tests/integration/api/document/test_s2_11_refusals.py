@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from core.mandate.rules.ledger import revert_note
-from core.mandate.rules.refusals import RefusalReason
+from core.mandate.rules.rows import RefusalReason
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, Stage, reason
 
 TX = "0x" + "cd" * 32

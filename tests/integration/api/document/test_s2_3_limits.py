@@ -4,7 +4,7 @@ chain has it.
 
 import pytest
 
-from core.mandate.rules.refusals import NOT_SEEN
+from core.mandate.rules.rows import NOT_SEEN
 from core.times import utc_text
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, Stage

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from core.chain.errors import RpcUnreachableError
 from core.db.engine import Database
 from core.mandate import queries as mandates
-from core.mandate.chain.vault_address import vault_address
+from core.mandate.chain.calldata import vault_address
 from core.mandate.ledger import ends as mandate_ends
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev

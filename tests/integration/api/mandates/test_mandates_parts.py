@@ -13,23 +13,22 @@ from api.areas.mandates.schemas.commands import WeekQuery
 from api.areas.mandates.service import statements
 from api.areas.mandates.service.steps_now import KeptSteps, PlaceOfSteps, StepsPage, steps_of
 from api.areas.mandates.service.views import vault_of
+from api.areas.mandates.views.kept_days import KeptDays, KeptWeeks
 from api.kernel.operation import Call, Parts
 from core.db.engine import WriteSession
 from core.mandate import rows as mandate_rows
-from core.mandate.kept_days import KeptDays, KeptWeeks
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import counted_between, mandate_facts
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.limits import SpendWindow
-from core.mandate.rules.outflows import outflows_of, taken_by
-from core.mandate.rules.short_statement import unwritten_statement
-from core.mandate.rules.statement import NO_TALLY, statement_json
+from core.mandate.rules.statement import NO_TALLY, statement_json, unwritten_statement
 from core.mandate.rules.steps import step_groups, steps_page
-from core.mandate.rules.weeks import week_of
+from core.mandate.rules.violations import outflows_of, taken_by
 from core.mandate.tables import Mandate, MandateHead
 from core.money import usdc_text
 from core.times import DAY_S
+from core.weeks import week_of
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
 from tests.slow import few

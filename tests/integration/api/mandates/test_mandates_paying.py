@@ -22,7 +22,7 @@ from api.shared.signers import OwnSigners
 from core.chain.signer import LocalKeySigner
 from core.db.engine import Database
 from core.mandate import queries as mandates
-from core.mandate.rules.refusals import REFUSAL_REPORTS_PER_DAY
+from core.mandate.rules.rows import REFUSAL_REPORTS_PER_DAY
 from core.payments import guard_signatures
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.in_process import AppClient

@@ -2,12 +2,11 @@ import json
 
 import pytest
 
+from api.areas.mandates.views import record as mandate_record
 from core.canonical import canonical_json
-from core.mandate import record as mandate_record
 from core.mandate.rules import events as ev
 from core.mandate.rules.clauses import CLAUSE_KEYS
-from core.mandate.rules.record import row_hash
-from core.mandate.rules.record_file import FirstForm
+from core.mandate.rules.record import FirstForm, row_hash
 from core.selectors import selector_of
 from tests.integration.api.mandates.stage import USDC, Stage, address, reason
 

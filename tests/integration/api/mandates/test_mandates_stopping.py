@@ -3,7 +3,7 @@
 import pytest
 
 from core.mandate.chain import calldata
-from core.mandate.chain.vault_address import vault_address
+from core.mandate.chain.calldata import vault_address
 from core.mandate.rules.terms import terms_from_json
 from tests.integration.api.mandates.stage import CONTRACTS, Stage, reason
 

@@ -16,7 +16,7 @@ from core.chain.abi import function
 from core.hexes import bytes_of
 from core.keeper.views import watched_vaults
 from core.mandate.chain import calldata
-from core.mandate.chain.vault_address import vault_address
+from core.mandate.chain.calldata import vault_address
 from core.mandate.rules.lifecycle import OF_VAULT
 from tests.integration.api.document.conftest import live  # noqa: F401 (fixture)
 from tests.integration.api.document.live import Live

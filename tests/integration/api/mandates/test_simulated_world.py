@@ -10,9 +10,9 @@ import httpx
 import pytest
 from sqlalchemy import select
 
+from api.areas.records.views import agent_records
 from core.db.engine import Database
 from core.identity.tables import Account
-from core.mandate import agent_records
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.rows import RowKind
 from core.mandate.tables import Mandate

@@ -2,8 +2,8 @@
 
 import pytest
 
+from api.areas.mandates.views import recorded
 from core.db.engine import Database
-from core.mandate import recorded
 from tests.bench.strips import (
     MOST_STATEMENTS,
     STRIPS,

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from core.db.engine import Database, WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.ledger.projections import projections, state_columns
+from core.mandate.ledger.columns import projections, state_columns
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.ledger import (
     LedgerRow,

@@ -17,8 +17,7 @@ from core.errors import InvalidParameterError
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, fold, state_from_json
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.unvalued import PositionRules
+from core.mandate.rules.state import MandateFacts, PositionRules
 from core.mandate.tables import Mandate, MandateHead, MandateUndo
 from tests.integration.core.rows import BUDGET, add_mandate
 from tests.slow import few

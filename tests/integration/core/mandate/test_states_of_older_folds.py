@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import text
 
 from core.db.engine import Database
-from core.mandate.ledger import refold as mandate_refold
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import STATE_VERSION
@@ -94,11 +93,11 @@ def test_what_an_older_fold_left__is_no_fault_and_is_folded_again_at_the_next_st
     """
     mandate = filled_by_an_older_fold(database)
     with database.read() as session:
-        assert mandate_refold.older_ledgers(session) == [mandate]
+        assert mandate_ledger.older_ledgers(session) == [mandate]
         assert mandate_ledger.verify(session, mandate) == []
     with database.write() as session:
-        mandate_refold.refold(session, mandate)
+        mandate_ledger.refold(session, mandate)
     assert {state["version"] for state in states(database, mandate).values()} == {STATE_VERSION}
     with database.read() as session:
-        assert mandate_refold.older_ledgers(session) == []
+        assert mandate_ledger.older_ledgers(session) == []
         assert mandate_ledger.verify(session, mandate) == []

@@ -17,7 +17,7 @@ from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.errors import RpcRevertedError
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules import events as ev
-from core.mandate.rules.refusals import reason_as_recorded
+from core.mandate.rules.rows import reason_as_recorded
 from core.mandate.rules.terms import ZERO_ADDRESS
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.chaos.people import Place

@@ -24,7 +24,7 @@ from core.chain.nodes import Nodes
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.identity.tables import Account
-from core.mandate.chain.vault_address import vault_address
+from core.mandate.chain.calldata import vault_address
 from core.mandate.rules.terms import MandateTerms, rules_to_json, terms_to_json
 from core.mandate.tables import Mandate
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from api.areas.records.rules import HallStanding, StripFacts
-from core.mandate.rules.conduct import Conduct, EndedMandate
+from api.areas.records.rules import Conduct, EndedMandate, HallStanding, StripFacts
 from core.mandate.rules.lifecycle import Status
 from tests.each import each
 

@@ -10,8 +10,7 @@ from api.client.verify.replay import fold_rows, proven_state
 from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.rows import LedgerRow
-from core.mandate.rules.state import MandateFacts
-from core.mandate.rules.unvalued import PositionRules
+from core.mandate.rules.state import MandateFacts, PositionRules
 from tests.unit.core.mandate.rules.test_record_file import ROW
 
 FACTS = MandateFacts(

@@ -1,8 +1,7 @@
 """What a refused call asked for, read from its call data."""
 
 from core.mandate.chain import calldata
-from core.mandate.chain.attempts import attempted_of
-from core.mandate.chain.calldata import VaultCall
+from core.mandate.chain.calldata import VaultCall, attempted_of
 from core.mandate.venues import test_venue
 from tests.each import each
 

@@ -21,8 +21,7 @@ from core.chain.abi import (
 )
 from core.chain.blocks import RawLog
 from core.mandate.chain import calldata
-from core.mandate.chain.attempts import attempted_of
-from core.mandate.chain.calldata import VaultCall, calls_of
+from core.mandate.chain.calldata import VaultCall, attempted_of, calls_of
 from core.mandate.chain.decode import decode_log
 
 WORD = st.sampled_from(

@@ -22,8 +22,8 @@ from core.mandate.rules.ledger import (
 )
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.record import canonical_row, genesis_hash, row_hash
+from core.mandate.rules.state import PositionRules
 from core.mandate.rules.terms import MandateTerms
-from core.mandate.rules.unvalued import PositionRules
 from core.money import UsdcE6, usdc_e6_from_text
 
 OWNER = "0x00000000000000000000000000000000000000A1"

@@ -4,9 +4,9 @@ must not bend.
 
 from core.mandate.rules.ledger import MandateFacts, RowKind
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.open_positions import open_positions
+from core.mandate.rules.positions import open_positions
+from core.mandate.rules.state import position_rules
 from core.mandate.rules.terms import Rule, RuleKind
-from core.mandate.rules.unvalued import position_rules
 from core.mandate.rules.worth import worth_of
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (

@@ -22,16 +22,18 @@ from core.mandate.rules.agent_rows import (
     guard_refusal_note,
     stop_request_note,
 )
-from core.mandate.rules.authors import (
+from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
+from core.mandate.rules.record import (
     NO_ROW_BEFORE,
     NextSignature,
     authored_payload,
+    canonical_row,
     is_own_word,
     next_signature,
+    record_line,
+    row_body,
+    row_of_line,
 )
-from core.mandate.rules.paper import cancelled_note, signed_rows, stop_row
-from core.mandate.rules.record import canonical_row, record_line, row_body
-from core.mandate.rules.record_file import row_of_line
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.violations import Violation
 from tests.each import each

@@ -5,10 +5,16 @@ from typing import Any
 import pytest
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.borne_out import chain_word, counted_codes, moves_worth
 from core.mandate.rules.fold import effective
 from core.mandate.rules.ledger import LedgerRow, RowKind, revert_note
-from core.mandate.rules.tx_facts import CODE_OF_WORD, ChainWord, TxFacts
+from core.mandate.rules.reports import (
+    CODE_OF_WORD,
+    ChainWord,
+    TxFacts,
+    chain_word,
+    counted_codes,
+    moves_worth,
+)
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     STRANGER,

@@ -29,7 +29,7 @@ from core.mandate.rules.ledger import (
     stop_row,
 )
 from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.tx_reports import ReportedFacts
+from core.mandate.rules.reports import ReportedFacts
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     OWNER,

@@ -12,6 +12,7 @@ from core.mandate.rules.lifecycle import (
     CLOSED,
     ENDED,
     OF_VAULT,
+    SETTLE_GRACE_S,
     TABLE,
     MandateMove,
     MarketMode,
@@ -21,7 +22,6 @@ from core.mandate.rules.lifecycle import (
     When,
     next_status,
 )
-from core.mandate.rules.lock import SETTLE_GRACE_S
 from core.times import DAY_S
 from tests.each import each
 

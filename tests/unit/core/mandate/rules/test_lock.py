@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from core.errors import SettleGraceError
-from core.mandate.rules.lifecycle import MarketMode, Status
-from core.mandate.rules.lock import (
+from core.mandate.rules.lifecycle import (
     LockFacts,
     LockReason,
+    MarketMode,
+    Status,
     StoppedBy,
     chain_state,
     check_stop,

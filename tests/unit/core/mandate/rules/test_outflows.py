@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.limits import Spend
-from core.mandate.rules.outflows import Outflow, busiest_day, outflows, spend_window
+from core.mandate.rules.violations import Outflow, busiest_day, outflows, spend_window
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     PAPER,

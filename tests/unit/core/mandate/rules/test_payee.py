@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from core.mandate.rules.clauses import clauses
-from core.mandate.rules.payee import UNKNOWN_PAYEE, VaultPayee, fee_stays_words, payee_of
+from core.mandate.rules.clauses import UNKNOWN_PAYEE, VaultPayee, clauses, fee_stays_words, payee_of
 from core.mandate.rules.state import EMPTY_STATE, MandateState
 from core.mandate.rules.targets import parse_targets
 from core.mandate.rules.terms import ZERO_ADDRESS

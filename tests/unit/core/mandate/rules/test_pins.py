@@ -10,9 +10,9 @@ from eth_abi.abi import decode, encode
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.areas.mandates.rules.target_checks import check_targets
 from core.errors import InvalidParameterError
 from core.mandate.rules.expansion import ListedContracts
-from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import parse_targets
 from core.selectors import head_words
 from tests.each import each

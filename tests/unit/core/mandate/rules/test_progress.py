@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from core.mandate.rules.agent_status import HeldMandate, agent_status
+from api.areas.mandates.rules.agent_status import HeldMandate, agent_status
 from core.mandate.rules.ledger import EMPTY_STATE, ReportedBy, RowKind, stop_row
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import ProgressFacts, pct_text, progress_block

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from core.errors import MandateError
-from core.mandate.rules.record import canonical_row, genesis_hash, record_line, row_hash
-from core.mandate.rules.record_file import (
+from core.mandate.rules.record import (
     VERSION,
     AnchorLine,
+    canonical_row,
+    genesis_hash,
     is_first_line,
     is_head,
+    record_line,
+    row_hash,
     row_of_line,
 )
 from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind

@@ -3,7 +3,7 @@
 import pytest
 
 from core.errors import InvalidNumberError, InvalidParameterError
-from core.mandate.rules.refusals import (
+from core.mandate.rules.rows import (
     reason_as_recorded,
     reason_code,
     refusal_report,

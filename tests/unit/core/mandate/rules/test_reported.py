@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.mandate.rules.reported import usable_usdc_e6
+from core.mandate.rules.positions import usable_usdc_e6
 from tests.each import each
 
 READ = {"1.5": 1_500_000, 2: 2_000_000, "x": None, 1.5: None, None: None, (1,): None}

@@ -1,6 +1,6 @@
 """What is said of sums over several mandates of which some are not whole."""
 
-from core.mandate.rules.short_statement import MOST_NAMED, issue_of_parts
+from core.mandate.rules.statement import MOST_NAMED, issue_of_parts
 
 
 def issue(*short: str) -> str:

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.areas.hall.rules.days import Days, DayTerms, MandateStanding
+from api.areas.mandates.rules.recorded_runs import run_of
+from api.areas.mandates.rules.what_if import replayed_worth_usdc_e6
 from core.mandate.rules.close_plan import (
     LISTED,
     AdapterPosition,
@@ -19,12 +21,10 @@ from core.mandate.rules.close_plan import (
 )
 from core.mandate.rules.fold import effective
 from core.mandate.rules.progress import ProgressFacts, progress_block
-from core.mandate.rules.recorded_runs import run_of
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.statement import all_mandates_json, statement_json
-from core.mandate.rules.weeks import IsoWeek
-from core.mandate.rules.what_if import replayed_worth_usdc_e6
 from core.money import usdc_e6_from_text, usdc_text
+from core.weeks import IsoWeek
 from tests.statements import week_statement
 from tests.unit.core.mandate.rules.ledgers import VAULT, SampleLedger, marked, terms, working
 from tests.unit.core.mandate.rules.test_open_positions import FACTS, STEPS, World, play

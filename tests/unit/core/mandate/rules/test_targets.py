@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.areas.mandates.rules.target_checks import check_targets
 from core.errors import InvalidParameterError
 from core.mandate.rules.expansion import PERMIT2, ListedContracts, default_targets, expand_rules
-from core.mandate.rules.target_checks import check_targets
+from core.mandate.rules.state import position_rules
 from core.mandate.rules.targets import (
     MAX_GUARD_ENTRIES,
     ContractTarget,
@@ -22,7 +23,6 @@ from core.mandate.rules.targets import (
     targets_to_json,
 )
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
-from core.mandate.rules.unvalued import position_rules
 from tests.each import each
 
 CHAIN = 84_532

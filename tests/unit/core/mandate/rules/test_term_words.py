@@ -6,9 +6,16 @@ from typing import Any
 
 from core.mandate.chain.typed_data import TERMS_V2
 from core.mandate.rules.clauses import CLAUSE_KEYS, clauses
-from core.mandate.rules.shown import Hidden, Shown, days_words, percent_text, usdc_words
 from core.mandate.rules.targets import parse_targets
-from core.mandate.rules.term_words import TERMS, fields_of
+from core.mandate.rules.words import (
+    TERMS,
+    Hidden,
+    Shown,
+    days_words,
+    fields_of,
+    percent_text,
+    usdc_words,
+)
 from tests.each import each
 from tests.unit.core.mandate.rules.test_clauses import CHAIN, VENUE
 from tests.unit.core.mandate.rules.test_clauses import TERMS as SIGNED

@@ -9,14 +9,14 @@ from core.mandate.rules.ledger import MandateFacts
 from core.mandate.rules.lifecycle import MarketMode, VaultStatus
 from core.mandate.rules.limits import Effect, ProposedCall, VaultModel, after_call
 from core.mandate.rules.progress import ProgressFacts, progress_block
-from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
-from core.mandate.rules.unvalued import (
+from core.mandate.rules.state import (
     WentOut,
     position_rules,
     unvalued_out_after,
     unvalued_out_after_proceeds,
     went_out_after,
 )
+from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.money import usdc_e6_from_text
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (

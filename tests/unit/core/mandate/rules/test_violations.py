@@ -7,8 +7,7 @@ import pytest
 from core.errors import InvalidParameterError
 from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.outflows import Outflow
-from core.mandate.rules.reported import (
+from core.mandate.rules.positions import (
     ReportedTarget,
     require_checksums,
     target_of,
@@ -18,6 +17,7 @@ from core.mandate.rules.violations import (
     RESERVED_KEYS,
     RULE_OF_CODE,
     Judgement,
+    Outflow,
     ReportedAction,
     Violation,
     judge,

@@ -1,5 +1,5 @@
 """The public record of one mandate as a stream of canonical JSON lines: what
-core.mandate.rules.record_file names and api/client checks.
+core.mandate.rules.record names and api/client checks.
 
 Laws
 - The opening is read once, in one snapshot: terms, head, and how far the chain was read. Rows are
@@ -29,12 +29,13 @@ from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import row_of
 from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.record import genesis_hash, record_line
-from core.mandate.rules.record_file import (
+from core.mandate.rules.record import (
     FORMAT,
     HELD_KEY,
     VERSION,
     AnchorLine,
+    genesis_hash,
+    record_line,
     totals_of,
 )
 from core.mandate.rules.terms import rules_from_json, rules_to_json, terms_from_json, terms_to_json

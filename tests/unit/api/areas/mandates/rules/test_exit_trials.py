@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from core.mandate.rules.exit_trials import PARTS, Payable, payable
+from api.areas.mandates.rules.exit_trials import PARTS, Payable, payable
 from tests.each import each
 
 WHOLE = 256_000

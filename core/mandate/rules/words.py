@@ -1,8 +1,15 @@
-"""Every member of the signed terms: its label, its form, the clauses that cite it.
+"""The words and forms of signed values.
+
+How a signed value is shown: the figures of sentences, and what a wallet's screen has.
+
+Clauses and descriptors are both written with these (docs/erc7730.md), so that a figure has one form
+and a label one wording.
+
+Every member of the signed terms: its label, its form, the clauses that cite it.
 
 One table for two readers: the ten clauses (core/mandate/rules/clauses.py) take their signed fields
 and the words of choices from it, and so does the descriptor by which a wallet shows the same terms
-(core/mandate/rules/clear_signing.py).
+(api/areas/mandates/rules/clear_signing.py).
 
 Laws
 - Every member of the EIP-712 type has one row, and a member that is not shown says why.
@@ -13,10 +20,66 @@ Source: docs/erc7730.md, docs/rules.md#clauses.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final
 
-from core.mandate.rules.shown import Hidden, Shown, Style
+from core.money import usdc_text
+
+
+class Style(Enum):
+    """What a value is. Each has one display format of ERC-7730."""
+
+    TEXT = auto()
+    NUMBER = auto()
+    ADDRESS = auto()
+    BYTES = auto()  # hex, as it is
+    USDC = auto()  # base units of USDC
+    TOKEN_AMOUNT = auto()  # base units of the token that `token_path` names
+    PERCENT = auto()  # basis points
+    DAYS = auto()
+    TIME = auto()  # unix seconds
+    CHOICE = auto()  # an enum; `choices` has its words
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value with its label. `unless`: a value at which it is left out, because it means that
+    there is none.
+    """
+
+    name: str
+    label: str
+    style: Style
+    choices: Mapping[int, str] = field(default_factory=dict)
+    token_path: str | None = None
+    unless: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A value that no screen shows, and why. `must_be`: a wallet refuses any other value."""
+
+    name: str
+    because: str
+    must_be: int | None = None
+
+
+def usdc_words(amount_usdc_e6: int) -> str:
+    """1_234_500_000 is `1,234.5 USDC`: thousands by commas, no trailing zeros, nothing rounded."""
+    whole, _, fraction = usdc_text(amount_usdc_e6).partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{int(whole):,}{'.' + fraction if fraction else ''} USDC"
+
+
+def percent_text(bps: int) -> str:
+    """1_050 bps is `10.50`."""
+    return f"{bps // 100}.{bps % 100:02d}"
+
+
+def days_words(days: int) -> str:
+    return "1 day" if days == 1 else f"{days} days"
+
 
 # MandateTerms.onFloor, in the words of clause 7
 ON_FLOOR_WORDS: Final[Mapping[int, str]] = {0: "kept", 1: "to be closed"}

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from core.mandate.chain.typed_data import TERMS_V2
-from core.mandate.rules import clear_signing
-from core.mandate.rules.clear_signing import (
+from api.areas.mandates.rules import clear_signing
+from api.areas.mandates.rules.clear_signing import (
+    FACTORY_CALLS,
+    VAULT_CALLS,
     Function,
     Member,
     PublishedFactory,
@@ -16,8 +17,8 @@ from core.mandate.rules.clear_signing import (
     terms_descriptor,
     vault_descriptor,
 )
-from core.mandate.rules.owner_call_words import FACTORY_CALLS, VAULT_CALLS
-from core.mandate.rules.term_words import TERM_FORMS
+from core.mandate.chain.typed_data import TERMS_V2
+from core.mandate.rules.words import TERM_FORMS
 
 MEMBERS = [Member(name, kind) for kind, name in TERMS_V2]
 DOMAIN = {"name": "Mandate Wallet", "version": "2"}

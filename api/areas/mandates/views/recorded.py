@@ -1,4 +1,4 @@
-"""An agent's recorded actions, as a replay takes them (core/mandate/rules/what_if.py).
+"""An agent's recorded actions, as a replay takes them (api/areas/mandates/rules/what_if.py).
 
 Laws
 - Of long ledgers the newest rows alone are read, whatever an agent has done: at most ROWS_READ a
@@ -14,14 +14,14 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Row, select, text, true
 from sqlalchemy.orm import Session
 
+from api.areas.mandates.rules.recorded_runs import nth_newest_call_at, run_of
+from api.areas.mandates.rules.what_if import RecordedRun
+from api.areas.mandates.views.readings import mandates_now
 from core.db.arrays import table_of
 from core.hexes import hex_of
-from core.mandate.readings import mandates_now
 from core.mandate.rows import standing
 from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.recorded_runs import nth_newest_call_at, run_of
-from core.mandate.rules.what_if import RecordedRun
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 
 CALLS_REPLAYED: Final = 10_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from api.areas.mandates.rules.target_checks import check_targets
 from core.chain.abi import ALSO_KNOWN, CONTRACTS, functions
 from core.errors import InvalidParameterError
 from core.mandate.rules.expansion import ListedContracts, expand_rules
-from core.mandate.rules.target_checks import check_targets
 from core.mandate.rules.targets import parse_targets, targets_to_json
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.selectors import selector_of

@@ -4,8 +4,14 @@ from typing import Any
 
 import pytest
 
+from api.areas.mandates.rules.guard import (
+    MAX_URL_CHARACTERS,
+    OwnService,
+    guard_refusal,
+    host_of,
+    is_own,
+)
 from core.errors import InvalidParameterError
-from core.mandate.rules.guard import MAX_URL_CHARACTERS, OwnService, guard_refusal, host_of, is_own
 from tests.each import each
 
 OURS, THEIRS, AGENTS = "0x" + "11" * 20, "0x" + "22" * 20, "0x" + "33" * 20

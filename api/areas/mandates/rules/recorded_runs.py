@@ -12,17 +12,17 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from core.mandate.rules.moved import chain_fact, spent_and_received
-from core.mandate.rules.reported import usable_usdc_e6
-from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
-from core.mandate.rules.state import MandateState
-from core.mandate.rules.what_if import (
+from api.areas.mandates.rules.what_if import (
     RecordedCall,
     RecordedFact,
     RecordedMark,
     RecordedReturn,
     RecordedRun,
 )
+from core.mandate.rules.cash import chain_fact, spent_and_received
+from core.mandate.rules.positions import usable_usdc_e6
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.state import MandateState
 
 
 def run_of(

@@ -10,14 +10,14 @@ from typing import Any
 from sqlalchemy import BigInteger, ColumnElement, Integer, and_, func, select, text, true
 from sqlalchemy.orm import Session
 
-from core.db.arrays import table_of
-from core.mandate.rows import standing
-from core.mandate.rules.conduct import (
+from api.areas.records.rules import (
     ENDED_AFTER_WORK,
     Conduct,
     ConfirmedRefusal,
     EndedMandate,
 )
+from core.db.arrays import table_of
+from core.mandate.rows import standing
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.state import STATE_VERSION
 from core.mandate.tables import CONFIRMED_REFUSALS, Mandate, MandateEvent, MandateHead

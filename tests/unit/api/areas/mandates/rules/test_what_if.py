@@ -7,6 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.areas.mandates.rules.what_if import (
+    AGENT,
+    VAULT,
+    RecordedCall,
+    RecordedFact,
+    RecordedMark,
+    RecordedReturn,
+    RecordedRun,
+    WhatIf,
+    what_if,
+)
 from core.mandate.rules.lifecycle import VaultStatus
 from core.mandate.rules.limits import (
     Effect,
@@ -18,17 +29,6 @@ from core.mandate.rules.limits import (
     after_call,
 )
 from core.mandate.rules.terms import UNPINNED, MandateTerms, Rule, RuleKind, stop_floor_usdc_e6
-from core.mandate.rules.what_if import (
-    AGENT,
-    VAULT,
-    RecordedCall,
-    RecordedFact,
-    RecordedMark,
-    RecordedReturn,
-    RecordedRun,
-    WhatIf,
-    what_if,
-)
 from tests.each import each
 
 DAY = 86_400

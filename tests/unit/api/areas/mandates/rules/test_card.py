@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.mandate.rules.card import (
+from api.areas.mandates.rules.card import (
     VaultAgent,
     agent_wallet,
     card_header,
