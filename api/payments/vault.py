@@ -5,7 +5,7 @@ transaction and serves once.
 
 Laws
 - The event must name our payee, the price and the resource, in a transaction that is at or below
-  the chain's `safe` block, as two of the nodes that answer say.
+  the chain's `safe` block, as two nodes say where two are configured.
 - An event is public, so that only the agent of the vault's mandate may present it.
 """
 
@@ -111,8 +111,8 @@ def _safe_receipt(read: MeteredRead, tx_hash: str) -> TransactionReceipt:
         raise unpaid(read, "payment_invalid", detail)
     if receipt is None:
         detail = (
-            "The vault's payment is not in a safe block yet; send the same call with the same "
-            "payment again."
+            "The vault's payment is not confirmed in a safe block yet; send the same call with the "
+            "same payment again."
         )
         raise Refusal("settlement_pending", detail, retry_at=read.now + timedelta(seconds=RETRY_S))
     return receipt

@@ -46,6 +46,7 @@ TIP = "tip"  # where the indexer is
 # blocks between them still owe their receipts (reverts.py)
 REVERTS, REVERTS_UNTIL = "reverts", "reverts_until"
 REVERTS_SINCE = "reverts_since"  # name of the mark below which first sight left reverted calls out
+DEEP = 192  # blocks: as many as come while Ethereum goes through an epoch
 SAFE = "safe"  # names of marks: the node's own tags
 # name of the mark up to which the record has every vault of the factory (indexer/chain/log_proof.py)
 VAULTS_COUNTED = "vaults_counted"

@@ -1,7 +1,7 @@
 """What the chain says of a bond in USDC: a transfer from one address to another, of exactly so much.
 
 Law: a bond is paid, and given back, by the token's own log in a successful transaction at or below
-the `safe` block, as two of the nodes that answer say; never by anybody's word.
+the `safe` block, as two nodes say where two are configured; never by anybody's word.
 """
 
 from dataclasses import dataclass

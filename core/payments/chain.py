@@ -9,14 +9,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from eth_utils.crypto import keccak
 
+from core.blocks.queries import DEEP
 from core.chain import results
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import BlockHeader, RawLog, TransactionReceipt
 from core.chain.nodes import Request
-from core.chain.reader import At, ChainReader, block_argument, header_request, receipt_of
+from core.chain.reader import (
+    LATEST,
+    At,
+    ChainReader,
+    block_argument,
+    header_request,
+    receipt_of,
+)
 from core.errors import OutsideError
 from core.hexes import hex_of
 from core.mandate.chain.decode import decode_log
@@ -47,23 +56,27 @@ class NodeBehindError(OutsideError):
 
 
 def safe_receipt(chain: ChainReader, tx_hash: str) -> TransactionReceipt | None:
-    """Of a transaction in a safe block, as two of the nodes that name such a block say, or the only
-    one; None: not yet. Some nodes call their newest block safe, or show what a reorg took out.
+    """Of a transaction in a safe block, as two nodes say, each up to what it calls safe itself or to
+    DEEP blocks below its head; where one node is configured, as that one says. None: not yet, or too
+    few answer. Some nodes call their newest block safe, some the same block for days, some show what
+    a reorg took out.
     """
-    asked: list[Request] = [header_request("safe"), ("eth_getTransactionReceipt", [tx_hash])]
-    by_node = chain.rpc.batch_of_each(asked, ASKED_S, parse=[results.header, receipt_of(tx_hash)])
-    answers = [
-        (safe.number, receipt)
-        for safe, receipt in by_node.values()
-        if isinstance(safe, BlockHeader)
-    ]
+    asked: list[Request] = [header_request(at) for at in ("safe", LATEST)]
+    asked.append(("eth_getTransactionReceipt", [tx_hash]))
+    parse = [results.header, results.header, receipt_of(tx_hash)]
     votes = Counter(
         replace(receipt, cost_wei=None)
-        for safe_number, receipt in answers
-        if isinstance(receipt, TransactionReceipt) and receipt.block_number <= safe_number
+        for safe, newest, receipt in chain.rpc.batch_of_each(asked, ASKED_S, parse=parse).values()
+        if isinstance(receipt, TransactionReceipt)
+        and receipt.block_number <= max(_height(safe), _height(newest) - DEEP)
     )
-    needed = min(2, len(answers))
+    needed = min(2, len(chain.rpc.names))
     return next((one for one, count in votes.most_common(1) if count >= needed), None)
+
+
+def _height(answer: Any) -> int:
+    """-1: it names no block."""
+    return answer.number if isinstance(answer, BlockHeader) else -1
 
 
 def spent_of(chain: ChainReader, wanted: Authorization, from_block: int) -> Spent | None:

@@ -138,10 +138,12 @@ class ConfirmedRanges:
         votes = answers[best]
         hashes = {log.block_hash for log in best[1]}
         is_agreed = votes > 1 and 2 * votes > len(answered)
-        times = self._times(list(hashes)) if is_agreed and hashes else {}
+        said = self._times(list(hashes)) if is_agreed and hashes else Counter()
+        times = {block_hash: at for (block_hash, at), count in said.items() if count > 1}
         is_agreed = is_agreed and times.keys() == hashes
         apart = {name for name, one in answered if one != best or not is_agreed}
-        if max(votes, len(answers)) > 1 and (new := apart - self._logged.keys()):
+        is_disputed = len(answers) > 1 or len(said) > len(hashes)
+        if is_disputed and (new := apart - self._logged.keys()):
             self._logged.update(dict.fromkeys(new))
             span = {"above": at.number, "up_to": number}
             log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(new), **span)
@@ -151,18 +153,17 @@ class ConfirmedRanges:
         self._size.took(number - at.number, len(best[1]))
         return ConfirmedLogs(at.number, Cursor(number, last_hash), *best, times)
 
-    def _times(self, hashes: Sequence[str]) -> dict[str, int]:
-        """Of those blocks of which two nodes say the same, or an only one twice."""
+    def _times(self, hashes: Sequence[str]) -> Counter[tuple[str, int]]:
+        """How many nodes say so of each of these blocks; an only one is asked twice."""
         rpc, requests = self._chain.reader.rpc, [header_request(one) for one in hashes]
         parse = [results.header] * len(requests)
-        votes = Counter(
-            (header.hash, header.timestamp)
+        return Counter(
+            (one, header.timestamp)
             for _ in range(2 if len(rpc.names) == 1 else 1)
             for headers in rpc.batch_of_each(requests, NODES_WITHIN_S, parse=parse).values()
-            for header in headers
-            if isinstance(header, BlockHeader)
+            for one, header in zip(hashes, headers, strict=True)
+            if isinstance(header, BlockHeader) and header.hash == one
         )
-        return {block_hash: at for (block_hash, at), count in votes.items() if count > 1}
 
 
 def _is_sound(logs: Sequence[RawLog], known: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ Laws
   canonical here. Until the indexer and the node have both, nothing is judged.
 - One node answers for all of a look, and what it says of a transaction is held against its block's
   header and against the logs that we keep of it. What contradicts them judges nothing, and that
-  node rests.
+  node rests until another one has answered the next look.
 - What is wrong with one report, or with what it points at, is its own trouble: it is looked at
   again later, the others now.
 - One report is one transaction, fenced: its step and its ledger together, or neither.
@@ -52,6 +52,7 @@ from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 # a wallet that was linked this shortly before a block may not have been known yet when it was
 # written
 LINK_MARGIN_S = 10
+REST_S = 90.0  # of a node that contradicts: a report is looked at again within a minute
 REPORTS_A_LOOK = 10  # each a receipt and a header; a look a second, beside the tip
 
 log = structlog.get_logger(__name__)
@@ -121,12 +122,9 @@ class _Look:
         try:
             if isinstance(answer, RpcRefusedError):
                 raise answer
-            header = None if answer is None else headers[answer.block_hash]
-            if answer is None or header is not None:
-                return self._step(due, answer, header)
-            log.info("transfer report waits for its block", tx_hash=due.tx_hash)
+            return self._step(due, answer, None if answer is None else headers[answer.block_hash])
         except BlockContradictionError as error:
-            chain.reader.rpc.distrust("contradicts")
+            chain.reader.rpc.distrust("contradicts", REST_S)
             what = "a node contradicts itself or the record"
             log.warning(what, tx_hash=due.tx_hash, error=str(error))
         except (RpcRefusedError, *MAY_REFUSE) as error:
@@ -149,14 +147,13 @@ class _Look:
         with chain.database.write() as session:
             chain.fence(session)
             report, sighting = repository.lock_report(session, due.id), None
-            if report.state != due.state or not _is_ours(session, chain, safe.number, safe.hash):
+            if report.state != due.state or not _is_ours(session, chain, safe):
                 return None
             if receipt is not None:
-                at = receipt.block_number, receipt.block_hash
-                if header is None or not _is_ours(session, chain, *at):
+                sighting = self._sighting(session, due, receipt, header)
+                if sighting is None:
+                    transfer_reports.look_again(report, self.now)
                     return None
-                _hold_against(session, chain, receipt, header)
-                sighting = self._sighting(due, receipt, header.timestamp)
             block_hash = None if report.block_hash is None else hex_of(report.block_hash)
             watched = Watched(
                 state=State(report.state),
@@ -183,13 +180,25 @@ class _Look:
                 self._show(session, due, receipt, header.timestamp)
             return Moved(due.tx_hash, step.verdict, step.failure)
 
-    def _sighting(self, due: _Due, receipt: TransactionReceipt, at: int) -> Sighting:
+    def _sighting(
+        self,
+        session: WriteSession,
+        due: _Due,
+        receipt: TransactionReceipt,
+        header: BlockHeader | None,
+    ) -> Sighting | None:
+        """None: its block is not ours yet, or the node lacks it. Errors: BlockContradictionError."""
+        if header is None or not _is_ours(session, self.chain, header):
+            if receipt.block_number <= self.safe.number:
+                raise BlockContradictionError(self.safe, f"{due.tx_hash} is in another block below")
+            return None
+        _hold_against(session, self.chain, receipt, header)
         transfers = transfers_of(receipt, self.chain.usdc)
         sum_and_log = moved(transfers, due.wallet, due.direction)
         return Sighting(
             block_hash=receipt.block_hash,
             block_number=receipt.block_number,
-            at=at,
+            at=header.timestamp,
             is_safe=receipt.block_number <= self.safe.number,
             is_success=receipt.status == 1,
             moved_e6=None if sum_and_log is None else sum_and_log[0],
@@ -244,9 +253,9 @@ def _hold_against(
             raise BlockContradictionError(header, what)
 
 
-def _is_ours(session: WriteSession, chain: ChainContext, number: int, block_hash: str) -> bool:
+def _is_ours(session: WriteSession, chain: ChainContext, block: BlockHeader) -> bool:
     """Whether our chain holds that block; what lies below our first block is the node's word."""
-    ours = chain_repository.canonical_hash(session, chain.chain_id, number)
+    ours = chain_repository.canonical_hash(session, chain.chain_id, block.number)
     if ours is None:
-        return number < chain_repository.oldest_block(session, chain.chain_id).number
-    return ours == block_hash
+        return block.number < chain_repository.oldest_block(session, chain.chain_id).number
+    return ours == block.hash

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from core.blocks import queries as repository
-from core.blocks.queries import FINALIZED, SAFE, Cursor
+from core.blocks.queries import DEEP, FINALIZED, SAFE, Cursor
 from core.chain.blocks import BlockHeader
 from core.chain.reader import LATEST
 from core.errors import OutsideError
@@ -27,7 +27,6 @@ from indexer.chain import ledgers
 from indexer.chain.confirmation import Confirmation
 from indexer.chain.context import ChainContext
 
-DEEP = 192  # blocks: as many as come while Ethereum goes through an epoch
 SPACING, SLOW = 10, timedelta(seconds=0.5)
 TAGS = (SAFE, FINALIZED)
 

@@ -144,10 +144,11 @@ def unwind(
     notify_whole(session, withdrawn, now)
     repository.orphan_blocks(session, chain.chain_id, fork.ancestor.number)
     log_heads.forget_heads(session, chain.chain_id, fork.ancestor.number)
+    agreed = repository.cursor(session, FINALIZED) or fork.ancestor  # whose time is so, too
     for mark in (repository.SAFE, RESERVE_CONFIRMED, SPONSORED_CONFIRMED):
         confirmed = repository.cursor(session, mark)
         if confirmed is not None and confirmed.number > fork.ancestor.number:
-            repository.move_cursor(session, mark, confirmed, fork.ancestor, chain.epoch, now)
+            repository.move_cursor(session, mark, confirmed, agreed, chain.epoch, now)
     repository.move_cursor(session, TIP, at, fork.ancestor, chain.epoch, now)
     repository.add_reorg(
         session, chain.chain_id, fork.ancestor.number, at.number, rows_reversed, now

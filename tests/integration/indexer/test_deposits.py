@@ -45,6 +45,7 @@ class Watched:
         self.follower = follower
         self.chain = follower.deployed
         self.now: datetime = now_utc()
+        self.seconds = 0  # of a clock for nodes
         self.agent = self.add_agent(AGENT.address)
         follower.catch_up()
 
@@ -477,3 +478,23 @@ def test_a_receipt_with_an_altered_amount_of_a_payment_that_we_keep__is_not_beli
         assert watched.status(mine) == ("failed", "contradicted")
     finally:
         rpc.close()
+
+
+@pytest.mark.parametrize(
+    "lie", [paying(STRANGER.address, USDC), lambda one: {**one, "blockHash": "0x" + "12" * 32}]
+)
+def test_a_first_node_that_is_wrong_about_a_receipt__does_not_hold_its_report(
+    watched: Watched, lie: Any
+) -> None:
+    """It was asked again each minute; erigon 15334: a receipt of the block before a reorg."""
+    mine = watched.pay(6 * USDC)
+    watched.report(mine, 6 * USDC)
+    watched.make_safe()
+    wire = in_threads(Liar(watched.chain.anvil.url, mine, lie))
+    rpc = Nodes(["http://first", "http://second"], transport=wire, clock=lambda: watched.seconds)
+    watched.follower.restart(reader=VaultReader(rpc, watched.chain.contracts))
+    for watched.seconds in range(0, 300, 60):
+        watched.chain.anvil.mine()
+        watched.look()
+    rpc.close()
+    assert watched.status(mine) == ("confirmed", None)

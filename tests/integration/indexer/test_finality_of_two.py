@@ -5,10 +5,10 @@ still holds nothing up.
 from collections.abc import Callable, Iterator
 
 import pytest
+from sqlalchemy import select
 
 from core.blocks import queries as repository
-from core.blocks.queries import FINALIZED, Cursor
-from indexer.chain.finality import DEEP
+from core.blocks.queries import DEEP, FINALIZED, SAFE, SPONSORED_CONFIRMED, Cursor
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.clocked import NO_BLOOM, Clocked, View, true
 from tests.integration.indexer.conftest import Follower, Issued
@@ -153,3 +153,38 @@ def test_a_slow_node__is_asked_about_finality_less_often(nodes: Callable[..., Cl
         clocked.pass_time(5)
         clocked.tip.note_finality()
     assert asked[0] <= (clocked.second - begun) * 0.15
+
+
+def test_a_rollback__takes_the_marks_back_to_a_block_whose_time_is_agreed(
+    follower: Follower, nodes: Callable[..., Clocked]
+) -> None:
+    """They stood at the common ancestor, whose time was the first node's word: by a later one an
+    authorization had ended that was still good.
+    """
+    clocked = nodes("first", "second")
+    follower.deployed.anvil.mine(100)
+    clocked.rounds(10)
+    early = clocked.height + 1
+    clocked.wire.view = lambda call, result: (
+        {**result, "timestamp": hex(int(result["timestamp"], 16) + 3_600)}
+        if is_header(call) and result and int(result["number"], 16) == early
+        else result
+    )
+    clocked.rounds(6)
+    clocked.wire.view = true
+    follower.deployed.anvil.mine(50)
+    clocked.rounds(10)
+    follower.restart(reader=follower.chain.reader)
+    follower.sponsored_uses.round()
+    follower.deployed.anvil.reorg(clocked.height - early)
+    clocked.round()
+    assert clocked.reorgs == 1
+    with follower.database.read() as session:
+        for tag in (SAFE, SPONSORED_CONFIRMED):
+            at, second = session.execute(
+                select(repository.number_of_mark(tag), repository.time_of_mark(tag))
+            ).one()
+            assert at <= early
+            assert second == int(
+                clocked.ask("eth_getBlockByNumber", hex(at), False)["timestamp"], 16
+            )

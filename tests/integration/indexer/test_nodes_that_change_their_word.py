@@ -202,3 +202,26 @@ def test_one_stuck_node_beside_honest_ones__holds_no_ordinary_reorg_up(
     clocked.rounds(90)
     assert (clocked.is_at_head, clocked.reorgs) == (True, 1)
     assert follower.story(mandate)[-1] == "move"
+
+
+def test_a_second_node_that_syncs_far_below__holds_no_reorg_up(
+    follower: Follower, two: Clocked, working: Working
+) -> None:
+    """It was waited for, as for one that is a block behind: for hours, without an error."""
+    follower.deployed.anvil.mine(200)
+    two.rounds(6)
+
+    def syncing(call: dict[str, Any], result: Any) -> Any:
+        if not is_header(call):
+            return result
+        top, tag = two.height - 150, call["params"][0]
+        if tag == "latest":
+            return two.ask("eth_getBlockByNumber", hex(top), False)
+        return result if tag.startswith("0x") and int(tag, 16) <= top else None
+
+    two.wire.views["second"] = syncing
+    two.rounds(20)
+    assert two.is_at_head
+    follower.deployed.anvil.reorg(4)
+    two.rounds(45)  # who gave the blocks rests for a while
+    assert (two.is_at_head, two.reorgs) == (True, 1)

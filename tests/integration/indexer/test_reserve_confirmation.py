@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from api.areas.reserve.jobs import run
 from core.blocks import queries as blocks
@@ -154,6 +155,46 @@ def test_a_lie_about_the_time_of_a_purchase__is_replaced(
     clocked.wire.views = {}
     confirmed(following)
     assert is_the_contracts(following, token)
+
+
+def test_a_node_that_says_one_blocks_time_several_times__is_one_node(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """It answered for another block with that one, and counted twice."""
+    token.buy(OWNER, 50 * USDC)
+    clocked = nodes("first", "second", "third")
+    told_a_lie(following, clocked, true)
+    token.buy(OWNER, 5 * USDC)
+    bought = hex(token.buy(AGENT, 102 * USDC).block_number)
+
+    def later(call: dict[str, Any], result: Any) -> Any:
+        if call["method"] != "eth_getBlockByHash":
+            return result
+        block = clocked.ask("eth_getBlockByNumber", bought, False)
+        return {**block, "timestamp": hex(int(block["timestamp"], 16) + 3_600)}
+
+    read_on(following, clocked)
+    clocked.wire.views = {"third": later}
+    confirmed(following)
+    assert is_the_contracts(following, token)
+
+
+def test_a_node_that_gives_no_headers_in_time__is_not_said_to_disagree(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """A plan of few calls a second does not cover those of a long range at once."""
+    token.buy(OWNER, 50 * USDC)
+    clocked = nodes("first", "second")
+    clocked.rounds(4)
+    clocked.follower._tip = clocked.tip
+    by_hash = "eth_getBlockByHash"
+    clocked.wire.views["second"] = lambda call, result: (
+        None if call["method"] == by_hash else result
+    )
+    call_it_safe(following)
+    with capture_logs() as said:
+        credit_all(following)
+    assert [one["event"] for one in said if one["log_level"] == "error"] == []
 
 
 def test_a_lie_about_a_conversion__is_replaced_and_the_true_one_is_credited(

@@ -52,6 +52,7 @@ class TransferChain(FewAnswersChain):
     `grows`: by so many blocks after each receipt.
     """
 
+    names = ("one",)
     transfers: dict[str, tuple[str, str, int, int]] = field(default_factory=dict)
     reverted: set[str] = field(default_factory=set)
     grows: int = 0
@@ -64,9 +65,9 @@ class TransferChain(FewAnswersChain):
     def batch_of_each(
         self, requests: list[Any], within_s: float, parse: list[Any]
     ) -> dict[str, list[Any]]:
-        """Its safe block and then a receipt."""
-        (_, tag), (_, (tx_hash,)) = requests
-        return {"one": [self.header(tag[0]), self.receipt(tx_hash)]}
+        """Its safe block, its newest one and then a receipt."""
+        *blocks, (_, (tx_hash,)) = requests
+        return {"one": [*(self.header(tag[0]) for _, tag in blocks), self.receipt(tx_hash)]}
 
     def pay(self, sender: str, to: str, amount: int, block: int = 50) -> str:
         tx_hash = f"0x{len(self.transfers) + 1:064x}"

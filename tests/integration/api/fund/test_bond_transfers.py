@@ -1,5 +1,6 @@
 """What the chain has to say of a bond in USDC (core/fund/bond_transfers.py)."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,6 +8,7 @@ from typing import Any, cast
 import pytest
 from eth_utils.address import to_checksum_address
 
+from core.blocks.queries import DEEP
 from core.chain.abi import address_word, topic_of
 from core.chain.blocks import TransactionReceipt
 from core.chain.reader import ChainReader
@@ -56,25 +58,52 @@ def test_a_log_that_is_no_transfer_of_this_token__pays_nothing(odd: dict[str, An
         require_transfer(cast("ChainReader", chain), tx, BOND, "bond_tx")
 
 
-def test_a_bond_that_one_of_two_nodes_makes_up__is_not_paid() -> None:
-    chain = TransferChain(height=60)
-    tx = chain.pay(WALLET, TREASURY, BOND.amount_usdc_e6, block=50)
-    one = [chain.header("safe"), chain.receipt(tx)]
-    words = {"one": one, "two": [one[0], None]}
-    nodes = cast(
-        "ChainReader", SimpleNamespace(rpc=SimpleNamespace(batch_of_each=lambda *_, **__: words))
-    )
-    with pytest.raises(NotSafeYetError):
-        require_transfer(nodes, tx, BOND, "bond_tx")
-    words["three"] = one
-    require_transfer(nodes, tx, BOND, "bond_tx")
+TOP, BLOCK, DENIED = 1_000, 900, None
+TRUE = (BLOCK, TOP, True)
 
 
-def test_a_node_that_names_no_safe_block__holds_up_no_bond() -> None:
-    chain = TransferChain(height=60)
-    tx = chain.pay(WALLET, TREASURY, BOND.amount_usdc_e6, block=50)
-    words = {"one": [chain.header("safe"), chain.receipt(tx)], "two": [None, chain.receipt(tx)]}
-    nodes = cast(
-        "ChainReader", SimpleNamespace(rpc=SimpleNamespace(batch_of_each=lambda *_, **__: words))
-    )
-    require_transfer(nodes, tx, BOND, "bond_tx")
+# (what it calls safe, its newest block, whether it has the receipt); None: no answer
+@pytest.mark.parametrize(
+    ("nodes", "is_paid"),
+    [
+        ([TRUE], True),
+        ([TRUE, TRUE], True),
+        ([TRUE, (BLOCK, TOP, False)], False),
+        ([TRUE, (BLOCK, TOP, False), TRUE], True),
+        # one node's word decided while another was away, or knew no such tag
+        ([TRUE, None], False),
+        ([None, None], False),
+        ([(TOP, TOP, True), (DENIED, TOP, False)], False),
+        # erigontech/erigon 15498: the newest block is called safe
+        ([(TOP, TOP, True), (BLOCK - 1, TOP, True)], False),
+        # okx/xlayer-erigon 144, base/base 3793: the safe block stands still; it was never paid
+        ([TRUE, (10, TOP, True)], False),
+        ([(BLOCK + DEEP, TOP + DEEP, True), (10, TOP + DEEP, True)], True),
+        # ethereum/execution-apis 879: no safe block after a start, as null or as an error
+        ([TRUE, (DENIED, TOP, True)], False),
+        ([(BLOCK + DEEP, TOP + DEEP, True), (DENIED, TOP + DEEP, True)], True),
+        # a node that names no block at all
+        ([TRUE, (DENIED, DENIED, True)], False),
+        # a height that is made up
+        ([(10**9, 10**9, True), (10, TOP, False)], False),
+    ],
+)
+def test_a_bond__is_paid_once_two_nodes_have_it_far_enough_below(
+    nodes: list[tuple[int | None, int | None, bool] | None], is_paid: bool
+) -> None:
+    chain = TransferChain(height=TOP)
+    tx = chain.pay(WALLET, TREASURY, BOND.amount_usdc_e6, block=BLOCK)
+
+    def named(number: int | None) -> Any:
+        return DENIED if number is None else replace(chain.header("latest"), number=number)
+
+    words = {
+        f"node{at}": [named(one[0]), named(one[1]), chain.receipt(tx) if one[2] else None]
+        for at, one in enumerate(nodes)
+        if one is not None
+    }
+    names = [f"node{at}" for at in range(len(nodes))]
+    rpc = SimpleNamespace(names=names, batch_of_each=lambda *_, **__: words)
+    asked = cast("ChainReader", SimpleNamespace(rpc=rpc))
+    with nullcontext() if is_paid else pytest.raises(NotSafeYetError):
+        require_transfer(asked, tx, BOND, "bond_tx")
