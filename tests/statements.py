@@ -7,7 +7,7 @@ from core.mandate.rules.fold import effective, fold
 from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.statement import NO_TALLY, StatementOf, StepsOfWeek, WeekStatement
 from core.mandate.rules.steps import pause_actions
-from core.weeks import IsoWeek
+from core.mandate.rules.weeks import IsoWeek
 
 
 def week_statement(

@@ -18,9 +18,9 @@ from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.statement import flows_of
+from core.mandate.rules.weeks import IsoWeek
 from core.money import usdc_text
 from core.quarantine.rules import ShortLedger
-from core.weeks import IsoWeek
 
 
 def shown(

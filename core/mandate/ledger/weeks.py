@@ -37,8 +37,8 @@ from core.mandate.rules.state import (
     state_from_json,
     state_to_json,
 )
+from core.mandate.rules.weeks import week_of
 from core.mandate.tables import MandateWeek
-from core.weeks import week_of
 
 Checkpoints = dict[datetime, MandateState]
 

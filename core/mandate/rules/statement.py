@@ -37,11 +37,11 @@ from core.mandate.rules.state import MandateFacts, MandateState
 from core.mandate.rules.steps import step_groups
 from core.mandate.rules.terms import MandateTerms
 from core.mandate.rules.violations import Outflow, busiest_day, outflows_of, taken_by
+from core.mandate.rules.weeks import IsoWeek
 from core.mandate.rules.worth import Worth, worth_of
 from core.money import usdc_text
 from core.quarantine.rules import ShortLedger
 from core.times import instant_text, utc_text_or_none
-from core.weeks import IsoWeek
 
 AT_THE_START = (("worth", "start"), ("cash", "start"))
 # blocks of which missing facts may move every figure

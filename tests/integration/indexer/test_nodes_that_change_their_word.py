@@ -208,6 +208,7 @@ def test_a_second_node_that_syncs_far_below__holds_no_reorg_up(
     follower: Follower, two: Clocked, working: Working
 ) -> None:
     """It was waited for, as for one that is a block behind: for hours, without an error."""
+    _, vault = working
     follower.deployed.anvil.mine(200)
     two.rounds(6)
 
@@ -221,6 +222,8 @@ def test_a_second_node_that_syncs_far_below__holds_no_reorg_up(
 
     two.wire.views["second"] = syncing
     two.rounds(20)
+    follower.deployed.buy(vault, USDC)  # without it the new blocks may be the old ones
+    two.rounds(4)
     assert two.is_at_head
     follower.deployed.anvil.reorg(4)
     two.rounds(45)  # who gave the blocks rests for a while

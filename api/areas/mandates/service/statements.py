@@ -57,9 +57,9 @@ from core.mandate.rules.statement import (
     unwritten_statement,
 )
 from core.mandate.rules.steps import pause_actions
+from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
 from core.mandate.tables import Mandate, MandateHead
 from core.money import usdc_text
-from core.weeks import IsoWeek, week_from_text, week_of
 
 OF_ALL = (*ACTIVE, *ENDED)
 BATCH_HAPPENS = (

@@ -17,9 +17,9 @@ from core.mandate.rules.ledger import LedgerRow, MandateFacts
 from core.mandate.rules.limits import SpendWindow
 from core.mandate.rules.statement import DAY, NO_TALLY, WeekTally
 from core.mandate.rules.violations import Outflow, outflows_of, taken_by
+from core.mandate.rules.weeks import IsoWeek
 from core.mandate.tables import MandateHead
 from core.times import DAY_S
-from core.weeks import IsoWeek
 
 MOST_TAKEN: Final = 50_000  # entries of all days that are kept: about 20 MB
 BACK_S: Final = (

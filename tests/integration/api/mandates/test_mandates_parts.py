@@ -25,10 +25,10 @@ from core.mandate.rules.limits import SpendWindow
 from core.mandate.rules.statement import NO_TALLY, statement_json, unwritten_statement
 from core.mandate.rules.steps import step_groups, steps_page
 from core.mandate.rules.violations import outflows_of, taken_by
+from core.mandate.rules.weeks import week_of
 from core.mandate.tables import Mandate, MandateHead
 from core.money import usdc_text
 from core.times import DAY_S
-from core.weeks import week_of
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.core.rows import NOW, add_mandate, signed, vault_created
 from tests.slow import few

@@ -24,10 +24,10 @@ from core.chain.abi import call_by_signature
 from core.db.engine import Database
 from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
+from core.mandate.rules.weeks import week_of
 from core.mandate.venues import test_venue
 from core.money import usdc_e6_from_text as e6
 from core.money import usdc_text
-from core.weeks import week_of
 from tests.integration.api.conftest import BASE_URL, Clock
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.mandates.stage import Stage, StageChain

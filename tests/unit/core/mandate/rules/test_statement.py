@@ -15,7 +15,7 @@ from core.mandate.rules.statement import (
     all_mandates_json,
     statement_json,
 )
-from core.weeks import IsoWeek
+from core.mandate.rules.weeks import IsoWeek
 from tests.statements import week_statement
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,

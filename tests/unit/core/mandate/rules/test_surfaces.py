@@ -23,8 +23,8 @@ from core.mandate.rules.fold import effective
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.state import MandateState
 from core.mandate.rules.statement import all_mandates_json, statement_json
+from core.mandate.rules.weeks import IsoWeek
 from core.money import usdc_e6_from_text, usdc_text
-from core.weeks import IsoWeek
 from tests.statements import week_statement
 from tests.unit.core.mandate.rules.ledgers import VAULT, SampleLedger, marked, terms, working
 from tests.unit.core.mandate.rules.test_open_positions import FACTS, STEPS, World, play

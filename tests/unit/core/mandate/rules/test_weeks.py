@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.errors import InvalidParameterError
-from core.weeks import IsoWeek, week_from_text, week_of
+from core.mandate.rules.weeks import IsoWeek, week_from_text, week_of
 from tests.each import each
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.mandate.rules.ledger import MandateFacts, RowKind
 from core.mandate.rules.statement import StatementOf
-from core.weeks import IsoWeek
+from core.mandate.rules.weeks import IsoWeek
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,
     MONDAY,
