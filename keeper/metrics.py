@@ -99,7 +99,9 @@ class KeeperMetrics:
             name: Gauge(PREFIX + name, says, registry=self.registry)
             for name, says in OF_LOOP.items()
         }
-        self._gauges["tick_age_seconds"].set_function(self._tick_age_s)
+        self._gauges["tick_age_seconds"].set_function(
+            lambda: UNKNOWN if self._ticked_at is None else clock() - self._ticked_at
+        )
         self._tick_seconds = Histogram(
             PREFIX + "tick_seconds",
             "A tick, from start to end.",
@@ -118,9 +120,6 @@ class KeeperMetrics:
     def _judge(self, values: Mapping[str, float]) -> None:
         for name, value in values.items():
             self._gauges[name].set(value)
-
-    def _tick_age_s(self) -> float:
-        return UNKNOWN if self._ticked_at is None else self._clock() - self._ticked_at
 
     # What the loop reports
 

@@ -9,7 +9,7 @@ Laws
 - A range is as long as its logs are few: memory does not grow with the distance.
 - Vaults prove their own logs (log_proof.py). What no vault logs is asked of each other node too; where
   they differ the range is halved, and of a single block its receipts are believed. Whoever had it
-  otherwise rests, and is not asked meanwhile: nobody makes every range short.
+  otherwise rests, and is not asked meanwhile. Where none answers the range waits, ALONE at most.
 - Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards
   (reverts.py).
 """
@@ -17,7 +17,7 @@ Laws
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -49,13 +49,11 @@ log = structlog.get_logger(__name__)
 WORTH_IT = 32  # blocks below `finalized`; a shorter way is gone block by block
 WITHIN_S = 5.0  # for another node to answer
 REST_S = 120.0  # of a node that left something out
+ALONE = timedelta(minutes=10)
 
 
 class RangeDisputedError(OutsideError):
-    """Nodes say different things of these blocks; receipts are read of a single one only."""
-
-    def __init__(self, blocks: int) -> None:
-        super().__init__(f"nodes say different things of {blocks} blocks")
+    """Nodes say different things of some blocks, or only one says anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +87,8 @@ class Backfill:
         self._size = RangeSize()
         self._fetcher = ThreadPoolExecutor(1, thread_name_prefix="backfill")
         self._ahead: _Ahead | None = None
+        self._alone_since: datetime | None = None
+        self._believed_from = dict[str, datetime]()  # of nodes that left something out
 
     @property
     def log_calls(self) -> int:
@@ -173,28 +173,32 @@ class Backfill:
         if not disputed:
             return facts
         if len(blocks) > 1:
-            raise RangeDisputedError(len(blocks))
+            raise RangeDisputedError(f"nodes say different things of {len(blocks)} blocks")
         block = fetch_block(reader, blocks[0].header, watch.may_concern, self._chain.sign)
         for name, logs in found.items():
             if disputed & (logs ^ set(block.logs)):
                 reader.rpc.distrust("omits", REST_S, name)
+                self._believed_from[name] = self._clock() + timedelta(seconds=REST_S)
                 log.warning("node left out logs", node=name, number=first)
         return self._facts_of([replace(block, receipts=())], watch)
 
     def _of_each(self, blocks: Sequence[FetchedBlock], watch: WatchList) -> dict[str, set[RawLog]]:
         """What no vault logs in these blocks, as the node has it that gave them, and each other one
-        that has the last of them and does not rest; nothing where there is no other one.
+        that has the last of them; nothing where the giver's word is enough.
         """
         reader, first, last = self._chain.reader, blocks[0].header, blocks[-1].header
-        giver = reader.rpc.pinned_name or ""
-        others = [
-            node.name for node in reader.rpc.stats() if node.name != giver and not node.is_open
-        ]
+        giver, now = reader.rpc.pinned_name or "", self._clock()
+        at_rest = {name for name, until in self._believed_from.items() if now < until}
+        others = set(reader.rpc.names) - at_rest - {giver}
+        if not others:
+            return {}
         wanted = filters_of(sorted(watch.adapters | {watch.factory}), watch)
-        asked = (first.number, last.number, wanted, WITHIN_S, others)
-        answers = reader.logs_of_each(*asked) if others else {}
+        answers = reader.logs_of_each(first.number, last.number, wanted, WITHIN_S, others)
         self._chain.sign()
         found = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
+        self._alone_since = None if found else self._alone_since or now
+        if self._alone_since and now - self._alone_since < ALONE:
+            raise RangeDisputedError(f"only one node says what {len(blocks)} blocks hold")
         if not found:
             return {}
         found[giver] = [one for block in blocks for one in block.logs]

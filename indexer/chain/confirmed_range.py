@@ -17,7 +17,7 @@ Laws
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
@@ -133,7 +133,11 @@ class ConfirmedRanges:
         with chain.database.read() as session:
             known = repository.canonical_times(session, chain.chain_id, hashes).keys()
         answers = Counter(one for _, one in answered)
-        sound = [one for one, _ in answers.most_common() if _is_sound(one[1], known)]
+        sound = [  # one log at a place, all in blocks that are known
+            one
+            for one, _ in answers.most_common()
+            if len({log.place for log in one[1] if log.block_hash in known}) == len(one[1])
+        ]
         best = sound[0] if sound else (0, ())
         votes = answers[best]
         hashes = {log.block_hash for log in best[1]}
@@ -164,9 +168,3 @@ class ConfirmedRanges:
             for one, header in zip(hashes, headers, strict=True)
             if isinstance(header, BlockHeader) and header.hash == one
         )
-
-
-def _is_sound(logs: Sequence[RawLog], known: Collection[str]) -> bool:
-    """One log at a place, all in blocks that are known."""
-    places = {one.place for one in logs if one.block_hash in known}
-    return len(places) == len(logs)

@@ -3,7 +3,10 @@ committed.
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -14,7 +17,7 @@ from core.chain.bloom import bloom_of
 from core.chain.errors import RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
-from indexer.chain.backfill import WORTH_IT
+from indexer.chain.backfill import WORTH_IT, RangeDisputedError
 from indexer.chain.fetch import BlockContradictionError
 from indexer.chain.watch import read_watch_list
 from tests.integration.chain_fixtures import USDC, Ground
@@ -42,6 +45,7 @@ class Liar(httpx.BaseTransport):
         self.liar = "first"
         self.lie: Lie = lambda method, result: result
         self.most_blocks = 10_000  # a longer range of logs is not answered in time
+        self.silent = ""  # the host that answers no range of logs
         self.asked: list[str] = []
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -50,7 +54,7 @@ class Liar(httpx.BaseTransport):
         self.asked += [request.url.host] * len(calls)
         ranges = [call["params"][0] for call in calls if call["method"] == "eth_getLogs"]
         spans = [int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) + 1 for asked in ranges]
-        if any(span > self.most_blocks for span in spans):
+        if any(span > self.most_blocks or request.url.host == self.silent for span in spans):
             raise httpx.ReadTimeout("too long")
         answers = json.loads(
             self._real.handle_request(httpx.Request("POST", self._url, json=calls)).read()
@@ -235,6 +239,40 @@ def test_in_a_range__receipts_that_lie_as_well__nothing_is_committed_and_the_oth
         follower.catch_up()
     assert follower.story(mandate) == ["signed"]
     assert two.failures()["distrust: contradicts"] >= 1
+    follower.catch_up()
+    assert follower.story(mandate)[:7] == WHOLE
+    follower.assert_sound(mandate, vault)
+
+
+def test_in_a_range__a_second_node_that_does_not_answer__is_waited_for_before_the_first_is_believed(
+    follower: Follower, two: LyingNodes
+) -> None:
+    """One node's word was enough while the other one failed, and nobody asked again."""
+    mandate, vault = lived(follower)
+    two.wire.lie, two.wire.silent = without(is_event("AdapterListed")), "second"
+    with pytest.raises(RangeDisputedError, match="only one node says what 1 blocks hold"):
+        follower.catch_up()
+    assert follower.story(mandate) == ["signed"]
+    two.wire.silent = ""
+    until = time.monotonic() + 30
+    while follower.tip.cursor.hash != follower.head_hash:  # who failed is not asked for a moment
+        assert time.monotonic() < until
+        time.sleep(0.1)
+        with suppress(RangeDisputedError):
+            follower.catch_up()
+    assert follower.story(mandate)[:7] == WHOLE
+    follower.assert_sound(mandate, vault)
+    with follower.database.read() as session:
+        adapters = read_watch_list(session, follower.chain).adapters
+    assert follower.deployed.contracts["test_venue_adapter"] in adapters
+
+
+def test_in_a_range__a_second_node_that_is_away_for_long__is_not_waited_for_any_more(
+    follower: Follower, two: LyingNodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("indexer.chain.backfill.ALONE", timedelta())
+    mandate, vault = lived(follower)
+    two.wire.silent = "second"
     follower.catch_up()
     assert follower.story(mandate)[:7] == WHOLE
     follower.assert_sound(mandate, vault)
