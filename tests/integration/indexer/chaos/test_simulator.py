@@ -23,7 +23,7 @@ from tests.integration.indexer.chaos.people import Place
 from tests.integration.indexer.chaos.provider import FaultyNode
 from tests.integration.indexer.chaos.story import due
 from tests.integration.indexer.chaos.traps import Point
-from tests.integration.indexer.chaos.views import Branch, View
+from tests.integration.indexer.chaos.views import Branch
 from tests.integration.indexer.conftest import Follower, Issued, now_utc
 from tests.personas import DEPLOYER, OWNER, STRANGER
 
@@ -98,25 +98,6 @@ def test_a_bad_node__has_every_fault_and_repeats_itself() -> None:
     assert nodes[0].faults.keys() == transport | chains | {
         f"receipts {what}" for what in ("null", "other block", "doubled", "cut")
     }
-
-
-def test_a_lagging_view__knows_nothing_above_its_head() -> None:
-    view = View(ask, lag=3)
-    assert view.answer(request("eth_getBlockByNumber", "latest", False))["result"] == block(97)
-    assert view.answer(request("eth_getBlockByNumber", "finalized", False))["result"] == block(
-        97 - 64
-    )
-    assert view.answer(request("eth_getBlockByHash", "0xa97", False))["result"] == block(97)
-    assert view.answer(request("eth_getBlockReceipts", "0xa98"))["result"] is None
-    assert "error" in view.answer(request("eth_call", {}, {"blockHash": "0xa98"}))
-
-
-def test_a_view_of_the_old_branch__shows_its_blocks_and_none_of_the_new_ones() -> None:
-    view = View(ask, branch=OLD)
-    assert view.answer(request("eth_getBlockByNumber", "latest", False))["result"] == block(99, "b")
-    assert view.answer(request("eth_getBlockByNumber", hex(97), False))["result"] == block(97)
-    assert view.answer(request("eth_getBlockReceipts", "0xb99"))["result"] == []
-    assert view.answer(request("eth_getBlockByHash", "0xa98", False))["result"] is None
 
 
 def test_sixteen_seeds_in_a_row__kill_at_every_commit_point_both_ways() -> None:

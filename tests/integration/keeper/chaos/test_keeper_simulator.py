@@ -1,6 +1,4 @@
-"""The simulator itself: its pool is as strict as a node's, its nodes are as bad as they should be,
-and its oracle finds what is wrong.
-"""
+"""The simulator itself: its nodes are as bad as they should be, and its oracle finds what is wrong."""
 
 import json
 import random
@@ -23,9 +21,9 @@ from tests.integration.chaos.postgres import url_of
 from tests.integration.chaos.server import DropError
 from tests.integration.chaos.traps import TEST
 from tests.integration.keeper.chaos.mempool import Mempool, tx_hash_of
-from tests.integration.keeper.chaos.node import BadNode
+from tests.integration.keeper.chaos.node import BadNode, Ill
 from tests.integration.keeper.chaos.oracle import Oracle
-from tests.integration.keeper.chaos.seeds import due
+from tests.integration.keeper.chaos.seeds import Trouble, due, due_ill, due_trouble
 from tests.integration.keeper.chaos.traps import Point
 from tests.integration.keeper.chaos.world import FALLEN, GWEI, World
 from tests.personas import KEEPER, OWNER
@@ -54,49 +52,6 @@ def signed(
 def pool(deployed: DeployedChain) -> Mempool:
     deployed.rpc.call("evm_setAutomine", [False])
     return Mempool(deployed.rpc)
-
-
-# The pool
-
-
-@pytest.mark.parametrize(
-    ("fee_wei", "answer"),
-    [(11 * GWEI - 1, "replacement transaction underpriced"), (11 * GWEI, None)],
-)
-def test_replacement__pays_a_tenth_more_or_is_refused(
-    deployed: DeployedChain, pool: Mempool, fee_wei: int, answer: str | None
-) -> None:
-    first = signed(deployed, 0, 10 * GWEI)
-    assert pool.offer(first) == {"result": tx_hash_of(first)}
-    assert pool.offer(first)["error"]["message"] == "already known"
-    assert pool.offer(signed(deployed, 0, fee_wei)).get("error", {}).get("message") == answer
-    assert (pool.told_of(tx_hash_of(first)) is not None) is (answer is not None)
-
-
-def test_underpriced__waits_through_expensive_blocks_and_is_mined_when_the_fee_falls(
-    deployed: DeployedChain, pool: Mempool
-) -> None:
-    raw = signed(deployed, 0, 2 * GWEI)
-    for base_fee_wei, count in ((50 * GWEI, 0), (GWEI, 1)):
-        deployed.rpc.call("anvil_setNextBlockBaseFeePerGas", [hex(base_fee_wei)])
-        pool.offer(raw)
-        pool.pass_all_on()
-        deployed.anvil.mine()
-        pool.prune()
-        assert deployed.reader.transaction_count(KEEPER.address) == count
-        assert (pool.told_of(tx_hash_of(raw)) is not None) is (count == 0)
-    assert pool.offer(raw)["error"]["message"] == "nonce too low"
-
-
-def test_forgotten__is_neither_known_nor_mined(deployed: DeployedChain, pool: Mempool) -> None:
-    raw = signed(deployed, 0, 10 * GWEI)
-    pool.offer(raw)
-    assert pool.forget(lambda one: one.nonce == 0) == 1
-    deployed.anvil.mine()
-    assert (pool.told_of(tx_hash_of(raw)), deployed.reader.transaction_count(KEEPER.address)) == (
-        None,
-        0,
-    )
 
 
 # The nodes
@@ -145,40 +100,16 @@ def test_same_seed__same_faults__each_kind_of_them(deployed: DeployedChain, pool
     assert set(first.faults) == kinds | {"forgets"}
 
 
-def test_good_node__tells_of_what_waits__and_one_that_is_down_of_nothing(
-    deployed: DeployedChain, pool: Mempool
-) -> None:
-    node, raw = (
-        BadNode("first", 7, 0, pool, lambda _: True, is_faulty=False),
-        signed(deployed, 0, 10 * GWEI),
-    )
-    assert set(told(node, "eth_sendRawTransaction", raw)) == {
-        f'200 [{{"jsonrpc": "2.0", "id": 1, "result": "{tx_hash_of(raw)}"}}]',
-        '200 [{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "already known"}}]',
-    }
-    assert all(
-        tx_hash_of(raw) in answer
-        for answer in told(node, "eth_getTransactionByHash", tx_hash_of(raw))
-    )
-    node.is_down = True
-    assert set(told(node, "eth_getTransactionByHash", tx_hash_of(raw))) == {"dropped"}
-
-
-@pytest.mark.parametrize(
-    ("committed", "early", "unsure"), [(True, 0, 0), (False, 1, 0), (None, 0, 1)]
-)
-def test_bytes_that_are_not_committed__are_noted_as_they_arrive(
-    deployed: DeployedChain, pool: Mempool, committed: bool | None, early: int, unsure: int
-) -> None:
-    node = BadNode("first", 7, 0, pool, lambda _: committed, is_faulty=False)
-    told(node, "eth_sendRawTransaction", signed(deployed, 0, 10 * GWEI), count=1)
-    assert (len(node.sent), len(node.early), len(node.unsure)) == (1, early, unsure)
-
-
 def test_fourteen_seeds_in_a_row__aim_at_every_commit_point_both_ways() -> None:
     assert {due(seed) for seed in range(20, 34)} == {
         (point, commits) for point in Point for commits in (True, False)
     }
+
+
+def test_a_few_seeds_in_a_row__have_every_illness_and_every_trouble() -> None:
+    for first in range(1, 20):
+        assert {due_ill(seed) for seed in range(first, first + 4)} == set(Ill)
+        assert {due_trouble(seed) for seed in range(first, first + 5)} == set(Trouble)
 
 
 # The oracle
