@@ -59,20 +59,6 @@ def test_a_withdrawal_confirmed_after_ten_minutes__is_followed_to_its_block(
     assert deployed.reader.usdc_balance(vault) == 0
 
 
-def test_try_again__while_the_wallet_has_the_request__asks_the_owner_first(
-    leaving: Visit, deployed: DeployedChain, vault: str
-) -> None:
-    unanswered(leaving, "Stop the mandate")
-    leaving.press("Try again")
-    leaving.page.get_by_role("button", name="Send it all the same").wait_for()
-    assert leaving.wallet.methods().count("eth_sendTransaction") == 1
-    leaving.press("Send it all the same")
-    leaving.see("Confirm it in your wallet.")
-    leaving.wallet.answers["eth_sendTransaction"] = lambda *_: "0x" + "ab" * 32
-    leaving.wake()
-    leaving.see("Another request for it may still be open in your wallet")
-
-
 def test_a_stop_whose_answer_was_lost__is_found_on_the_chain_and_not_sent_again(
     leaving: Visit, deployed: DeployedChain, vault: str
 ) -> None:
@@ -128,12 +114,11 @@ def test_another_transaction_meanwhile__is_named_before_anything_is_sent_again(
     assert len(leaving.wallet.sent) == 2
 
 
-@pytest.mark.parametrize("code", [-32005, -32601, 4200])
 def test_a_stop_that_could_not_be_simulated__can_be_sent(
-    leaving: Visit, deployed: DeployedChain, vault: str, code: int
+    leaving: Visit, deployed: DeployedChain, vault: str
 ) -> None:
     def none(*_: Any) -> Any:
-        raise WalletRefusal(code, "no")
+        raise WalletRefusal(-32601, "no")
 
     leaving.wallet.answers["eth_call"] = none
     leaving.press("Stop the mandate")
@@ -145,12 +130,11 @@ def test_a_stop_that_could_not_be_simulated__can_be_sent(
     assert status_of(deployed, vault) == 2
 
 
-@pytest.mark.parametrize("code", [-32005, -32601, 4200])
 def test_a_vault_that_cannot_be_read_at_all__can_be_stopped(
-    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str, code: int
+    visit: Open, deployed: DeployedChain, owner_wallet: ScriptedWallet, vault: str
 ) -> None:
     def none(*_: Any) -> Any:
-        raise WalletRefusal(code, "no")
+        raise WalletRefusal(-32601, "no")
 
     owner_wallet.answers["eth_call"] = none
     page = visit(owner_wallet)

@@ -48,16 +48,6 @@ def test_a_signature_that_is_rejected__sends_nothing_and_can_be_asked_again(
     assert status_of(deployed, vault) == 2
 
 
-def test_a_wallet_with_a_request_open__says_to_answer_that_first(leaving: Visit) -> None:
-    def busy(*_: Any) -> Any:
-        raise WalletRefusal(-32002, "Request already pending")
-
-    leaving.wallet.answers["eth_sendTransaction"] = busy
-    leaving.press("Stop the mandate")
-
-    leaving.see("Open the wallet and answer that request first.")
-
-
 def test_another_network__offers_no_step_until_the_wallet_is_back(leaving: Visit) -> None:
     leaving.wallet.chain_id = 1
     leaving.emit("chainChanged", "0x1")
@@ -84,13 +74,6 @@ def test_another_account__is_followed_at_once_and_offered_no_step(leaving: Visit
 
     leaving.see("Your wallet's account is not the owner")
     assert leaving.page.get_by_role("button", name="Stop the mandate", exact=True).count() == 0
-
-
-def test_a_wallet_that_disconnects__is_to_be_connected_again(leaving: Visit) -> None:
-    leaving.emit("disconnect", {"code": 4900})
-
-    leaving.page.get_by_role("button", name="Connect Test wallet").wait_for()
-    leaving.see("Connect your wallet to act.")
 
 
 def test_a_call_that_would_revert__is_not_sent(
@@ -122,22 +105,6 @@ def test_a_transaction_that_reverts__says_why(
     )
     assert "MandateStopped(" in leaving.card("reverted")
     leaving.see("The money can be withdrawn now.")
-
-
-def test_a_transaction_that_was_replaced_in_the_wallet__is_found_out(
-    leaving: Visit, deployed: DeployedChain
-) -> None:
-    deployed.rpc.call("evm_setAutomine", [False])
-    leaving.press("Stop the mandate")
-    leaving.see("On its way.")
-    nonce = deployed.reader.transaction_count(OWNER.address)
-    cancel = {"to": OWNER.address, "data": "0x"}
-    raw = leaving.wallet.signed(cancel, nonce, fee_wei=60_000_000_000)
-    deployed.rpc.call("eth_sendRawTransaction", [raw])
-    deployed.rpc.call("evm_mine", [])
-
-    leaving.see("Another transaction of your account with the same number was mined in its place")
-    deployed.rpc.call("evm_setAutomine", [True])
 
 
 def test_a_reload_in_the_middle__loses_nothing(
@@ -185,17 +152,6 @@ def test_two_wallets__are_both_offered_and_their_words_are_text(
     assert not [url for url in page.requests if "example.org" in url]
     page.press("Connect <img")
     page.see(STRANGER.address.lower())
-
-
-def test_a_wallet_that_announces_itself_late__is_listed(
-    visit: Open, owner_wallet: ScriptedWallet
-) -> None:
-    owner_wallet.is_announced = False
-    page = visit(owner_wallet)
-    page.see("This browser has no wallet.")
-
-    page.page.evaluate(owner_wallet.script.replace('"isAnnounced": false', '"isAnnounced": true'))
-    page.page.get_by_role("button", name="Connect Test wallet").wait_for()
 
 
 def test_a_wallet_that_only_injects_itself__is_called_browser_wallet(
