@@ -1,6 +1,5 @@
 """Commit hooks run the tools that the repository pins; the message hook asks for a reason."""
 
-import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -37,38 +36,6 @@ def test_a_hook__runs_a_tool_that_the_repository_pins_or_holds() -> None:
 def test_a_hook__has_no_versions_of_its_own() -> None:
     assert [repo["repo"] for repo in REPOS] == ["local"]
     assert {hook["language"] for hook in HOOKS} == {"system"}
-
-
-@pytest.mark.parametrize(
-    ("hook", "takes", "leaves"),
-    [
-        ("forge-fmt", "tests/contracts/vectors/Terms.t.sol", "scripts/solc/solc-v0.8.30"),
-        ("biome", "api/web/app/main.js", "scripts/lint_openapi.mjs"),
-    ],
-)
-def test_a_hook__takes_the_files_that_make_check_formats(
-    hook: str, takes: str, leaves: str
-) -> None:
-    files = re.compile(next(one["files"] for one in HOOKS if one["id"] == hook))
-
-    assert files.search(takes)
-    assert not files.search(leaves)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "S" * SUBJECT_CHARACTERS + BODY,
-        "é" * SUBJECT_CHARACTERS + BODY,
-        "Refuse a malformed keystore" + BODY + "\n\nSigned-off-by: A <a@b.c>\n",
-        "Refuse a malformed keystore" + BODY + "\n# Please enter the commit message\n",
-        "Merge branch 'main'",
-        'Revert "Refuse a malformed keystore"',
-        "fixup! Refuse a malformed keystore",
-    ],
-)
-def test_a_commit_message__is_accepted(message: str) -> None:
-    assert faults(message) == []
 
 
 @pytest.mark.parametrize(
