@@ -2,7 +2,11 @@
 exact, what is ambiguous is refused, every call is counted, and each path says what it takes.
 """
 
+import gc
 import re
+import socket
+import struct
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,6 +15,7 @@ from urllib.parse import urljoin
 
 import httpx
 import pytest
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from api.kernel.metrics import PREFIX
 from api.kernel.operation import Deps
@@ -167,3 +172,24 @@ def test_each_path__answers_head_names_its_methods_and_loads_from_here_alone(
         for one in sources
         if not OWN_SOURCES.fullmatch(one)
     ] == []
+
+
+def test_a_connection_that_is_reset__leaves_nothing_behind(running: httpx.Client) -> None:
+    """As the proxy resets each that rests; what it sent was held until its keep-alive was over."""
+    ports, place = set[int](), (running.base_url.host, running.base_url.port)
+
+    def held() -> int:
+        gc.collect()
+        known = [one for one in gc.get_objects() if isinstance(one, H11Protocol)]
+        return sum(one.client is not None and one.client[1] in ports for one in known)
+
+    for _ in range(3):
+        with socket.create_connection(place) as wire:
+            ports.add(wire.getsockname()[1])
+            wire.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert wire.recv(65_536)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    until = time.monotonic() + 5
+    while held() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert held() == 0
