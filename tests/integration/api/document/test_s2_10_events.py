@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from core.mandate.rules import events as ev
+from tests.each import each
 from tests.integration.api.mandates.stage import (
     ADAPTER,
     CHAIN_ID,
@@ -73,7 +74,7 @@ def test_each_kind_of_the_agents__is_stored_and_each_other_is_refused(
     ]
 
 
-@pytest.mark.row("2.10 amount_usdc")
+@pytest.mark.row("2.10 amount_usdc", "8 agent-sent numbers")
 @pytest.mark.parametrize(
     ("amount", "kept"),
     [
@@ -186,7 +187,7 @@ def test_why__is_kept_with_the_clause_that_it_cites(stage: Stage, mandate_id: st
 
 
 @pytest.mark.row("2.10 payload.target", "2.10 detail.target")
-@pytest.mark.parametrize(
+@each(
     "fields",
     [
         {"payload": {"target": CANONICAL}},
@@ -325,7 +326,7 @@ def test_each_row__says_who_reported_it_and_has_its_fields(stage: Stage, mandate
 
 
 @pytest.mark.row("2.10 payload.violation is written only by the server")
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "violation",
@@ -362,7 +363,9 @@ def test_a_flag_in_the_tool_form__is_no_flag(stage: Stage, mandate_id: str) -> N
 
 
 @pytest.mark.row(
-    "4 POST /mandates/{id}/events", "2.10 a violating event is stored and flips the matching rules"
+    "4 POST /mandates/{id}/events",
+    "2.10 a violating event is stored and flips the matching rules",
+    "7 a reported rule break is 202 with violation true",
 )
 @pytest.mark.parametrize(
     ("fields", "code", "rule", "facts"),

@@ -206,7 +206,7 @@ def test_a_transaction__is_one_refusal_in_each_mandate_whatever_is_said_of_it_ag
 
 
 @pytest.mark.slow
-@pytest.mark.row("2.11 60 refusal reports a day")
+@pytest.mark.row("2.11 60 refusal reports a day", "8 refusal reports")
 def test_sixty_reports_a_day__for_each_mandate__and_the_chain_and_other_rows_count_none(
     stage: Stage,
 ) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.each import each
 from tests.integration.api.mandates.stage import Stage, reason
 
 WHOLE: dict[str, Any] = {
@@ -73,7 +74,7 @@ def test_what_a_body_leaves_out__falls_back_accepts_mandates_to_false(stage: Sta
 
 
 @pytest.mark.row("2.15 stop_conditions")
-@pytest.mark.parametrize(
+@each(
     "conditions",
     [
         ["a", 1, None, True],
@@ -116,7 +117,7 @@ def test_stop_conditions__a_number_that_would_come_back_as_another__is_refused(
     "2.15 credit_budget_daily",
     "2.15 per_tx_cap_usdc",
 )
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "kind"),
     [
         ("hold_ratio", "1.000001", "invalid_number"),

@@ -108,7 +108,12 @@ def test_a_report__shows_the_hash_in_lower_case_and_whose_it_is(stage: Stage) ->
     assert balances(stage) == {(CHAIN_ID, "USDC"): ["10.500000", ZERO, ZERO, "2.000000"]}
 
 
-@pytest.mark.row("2.16 override_reason", "3.3 outbound larger than idle", "2.16 reported_by")
+@pytest.mark.row(
+    "2.16 override_reason",
+    "3.3 outbound larger than idle",
+    "2.16 reported_by",
+    "7 an outbound transfer report above idle is 409 insufficient_idle and writes nothing",
+)
 def test_money_out_above_idle__needs_allow_overdraft_and_else_writes_nothing(stage: Stage) -> None:
     answer = report(stage, direction="out", amount="0.000001")
     assert (reason(answer), answer.json()["service"]["remaining"]) == (
@@ -145,6 +150,7 @@ def test_money_out_above_idle__needs_allow_overdraft_and_else_writes_nothing(sta
 @pytest.mark.row(
     "2.16 balances are per chain and asset in four states",
     "2.16 each state is the sum of a signed ledger",
+    "4 balances",
 )
 def test_balances__keep_chains_and_assets_apart_and_reserved_among_the_states(stage: Stage) -> None:
     """As an auction's bid would post: it reserves, part is delivered, closing releases the rest."""

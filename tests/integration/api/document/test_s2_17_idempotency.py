@@ -22,7 +22,7 @@ def rows(stage: Stage, mandate_id: str) -> int:
     return len(stage.get(f"/mandates/{mandate_id}/ledger", stage.owner, limit=200)["events"])
 
 
-@pytest.mark.row("2.17 key")
+@pytest.mark.row("2.17 key", "8 idempotency key")
 @pytest.mark.parametrize(
     ("key", "status"),
     [("a", 200), (LONGEST, 200), (LONGEST + "a", 400), ("a b", 400), ("a/b", 400), ("", 400)],

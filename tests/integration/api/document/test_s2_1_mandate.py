@@ -131,6 +131,7 @@ def test_what_a_draft_leaves_out__has_the_documents_default_or_is_null(stage: St
 @pytest.mark.row(
     "2.1 an empty cap is the whole budget",
     "2.1 an empty approval_above_usdc means the agent acts on its own",
+    "8 per-action and per-day caps",
 )
 def test_empty_caps__are_the_whole_budget_and_an_empty_line_asks_nobody(stage: Stage) -> None:
     mandate_id = stage.paper(per_tx_cap_usdc=None, daily_cap_usdc=None)

@@ -8,17 +8,23 @@ from core.mandate.rules.rows import NOT_SEEN
 from core.times import utc_text
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import ADAPTER, Stage
-from tests.integration.chain_fixtures import USDC
 
 DAY = 86_400
 
 
 @pytest.mark.row(
-    "2.3 allowed", "2.3 used", "2.3 breaches", "2.3 each number in used is value, source and basis",
-    "2.3 left_today", "2.3 left_total",
-    "2.3 per_action_max", "2.3 window_frees_at", "2.3 reverts.count",
+    "2.3 allowed",
+    "2.3 used",
+    "2.3 breaches",
+    "2.3 each number in used is value, source and basis",
+    "2.3 left_today",
+    "2.3 left_total",
+    "2.3 per_action_max",
+    "2.3 window_frees_at",
+    "2.3 reverts.count",
     "2.3 reverts are counted from rows that a chain, owner or keeper wrote",
-)  # fmt: skip
+    "4 GET /mandates/{id}",
+)
 def test_limits__follow_the_vault_through_buys_sells_and_refused_calls(live: Live) -> None:
     mandate_id, _ = live.working()
     untouched = live.read(mandate_id)["limits"]
@@ -61,27 +67,6 @@ def test_limits__follow_the_vault_through_buys_sells_and_refused_calls(live: Liv
         "approval_above_usdc": None,
         "ends_at": live.read(mandate_id)["mandate"]["ends_at"],
     }
-
-
-@pytest.mark.row(
-    "2.3 reverts.count", "2.3 reverts are counted from rows that a chain, owner or keeper wrote"
-)
-def test_reverts__an_agents_word_counts_for_none_until_the_chain_has_it_and_then_once(
-    live: Live,
-) -> None:
-    mandate_id, vault = live.working()
-    path, invented = f"/mandates/{mandate_id}/refusals", "0x" + "ab" * 32
-    live.stage.post(path, live.stage.agent, {"reason": "OverPerTxCap", "tx_hash": invented})
-    assert live.read(mandate_id)["limits"]["breaches"]["reverts"]["count"] == 0
-    reverted = live.deployed.buy(vault, 201 * USDC)
-    live.stage.post(path, live.stage.agent, {"reason": "OverPerTxCap", "tx_hash": reverted.tx_hash})
-    live.follower.catch_up()
-    breaches = live.read(mandate_id)["limits"]["breaches"]
-    assert (reverted.status, breaches["reverts"]["count"], breaches["refusals"]["count"]) == (
-        0,
-        1,
-        2,
-    )
 
 
 @pytest.mark.row("2.3 left_today", "2.3 left_total", "2.3 reverts.count", "2.3 window_frees_at")

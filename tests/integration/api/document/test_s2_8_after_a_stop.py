@@ -169,6 +169,7 @@ def test_paper_cash__of_an_agent_that_overspends__is_zero_and_the_report_is_flag
 @pytest.mark.row(
     "2.8 a paper report after a stop is wrong_status, recorded true, codes mandate_stopped",
     "2.8 the refusal note of a paper report after a stop",
+    "7 a paper report after a stop answers wrong_status with recorded true",
 )
 @pytest.mark.parametrize("kind", ["buy", "sell", "move"])
 def test_a_paper_trade_after_a_stop__is_refused_and_the_refusal_is_in_the_record(
@@ -240,7 +241,7 @@ def test_agent_status__of_a_live_and_an_ended_vault__and_of_no_draft_or_cancelle
     }
 
 
-@pytest.mark.row("2.8 ended_mandates are newest first and at most 10")
+@pytest.mark.row("2.8 ended_mandates are newest first and at most 10", "8 ended_mandates")
 @pytest.mark.slow
 def test_ended_mandates__are_the_ten_newest(stage: Stage) -> None:
     made = [stage.paper() for _ in range(11)]

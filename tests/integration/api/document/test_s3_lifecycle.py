@@ -322,7 +322,10 @@ def test_stop__by_the_keepers_mark_at_the_floor__and_one_above_it_stops_nothing(
 
 
 @pytest.mark.row(
-    "3.1 owner stop in the settle grace is refused", "4 GET /mandates/{id}/stop-call", "2.18 reason"
+    "3.1 owner stop in the settle grace is refused",
+    "4 GET /mandates/{id}/stop-call",
+    "2.18 reason",
+    "8 close-all stop",
 )
 def test_owner_stop__from_the_end_for_a_day__is_refused_by_service_and_vault_alike(
     world: World,

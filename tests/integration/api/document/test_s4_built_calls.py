@@ -202,22 +202,6 @@ def test_execute_call__while_paused__is_refused_and_resumed__passes(world: World
     assert world.buy(1)["check"]["ok"] is True
 
 
-@pytest.mark.row(
-    "4 execute-call dry run names the exact refusal", "3.1 stop revokes the agent on chain"
-)
-def test_execute_call__after_a_stop_and_after_the_end__says_which(world: World) -> None:
-    snapshot = world.chain.anvil.snapshot()
-    world.chain.rpc.call("evm_setNextBlockTimestamp", [world.ends_at])
-    world.chain.anvil.mine()
-    assert world.buy(1)["check"]["reason"] == "MandateEnded"
-    world.chain.anvil.revert(snapshot)
-    world.send(OWNER, world.stage.get(f"{world.path}/stop-call", world.stage.owner))
-    check = world.buy(1)["check"]
-    assert (check["ok"], check["reason"], check["source"]) == (False, "MandateStopped", "chain")
-    assert set(map(str, check["remaining"].values())) == {str(UNKNOWN)}
-    assert int(world.chain.reader.agent(world.vault), 16) == 0
-
-
 @pytest.mark.row("4 execute-call dry run names the exact refusal")
 def test_execute_call__before_the_budget_is_in_the_vault__says_so(world: World) -> None:
     world.mandate_id = world.stage.signed()

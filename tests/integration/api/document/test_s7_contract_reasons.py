@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt, by_http
+from tests.integration.api.document.refusal_cases import DOORS, WALLET, Attempt
 from tests.integration.api.mandates.stage import Stage
 from tests.integration.api.mandates.test_mandates_on_chain import execute, send, stage, working  # noqa: F401 (fixtures)
 from tests.integration.chain_fixtures import USDC, DeployedChain
@@ -222,16 +222,6 @@ def test_a_contract_reason__is_foretold_reverts_is_reported_and_is_proven(
     assert world.stage.faults(world.mandate_id) == []
 
 
-def test_a_contract_reason__is_found_by_the_block_scan_without_a_report(world: World) -> None:
-    told = by_http(world.stage.client, building(world, over_the_action(world)))
-    receipt = world.deployed.send(AGENT, told.body["to"], told.body["data"])
-    world.follower.catch_up()
-    assert refusals_shown(world) == [
-        ("Refused: OverPerTxCap", "OverPerTxCap", "chain", "block_scan", receipt.tx_hash)
-    ]
-    assert counted(world) == (1, 1)
-
-
 @pytest.mark.row("7 server_guard")
 @pytest.mark.parametrize("door", DOORS)
 def test_server_guard__is_reported_without_a_transaction_and_shown(world: World, door: str) -> None:
@@ -252,10 +242,3 @@ def test_server_guard__is_reported_without_a_transaction_and_shown(world: World,
         ("Refused: server_guard", "server_guard", "agent", "reported", None)
     ]
     assert counted(world) == (0, 1)
-
-
-@pytest.mark.parametrize("door", DOORS)
-def test_a_reason_that_is_none_of_the_six__is_not_taken(world: World, door: str) -> None:
-    told = DOORS[door](world.stage.client, reporting(world, reason="NotAgent"))
-    assert (told.status, told.body["service"]["reason"]) == (400, "invalid_parameter")
-    assert refusals_shown(world) == []

@@ -150,9 +150,9 @@ CASES: Mapping[str, Case] = {
 }  # fmt: skip
 
 BY_DOOR = [
-    (door, reason)
-    for reason in CASES
+    pytest.param(door, reason, marks=[pytest.mark.slow] if door == "tool" else [])
     for door in DOORS
+    for reason in CASES
     if (door, reason) not in {("tool", one) for one in NOT_BY_TOOL}
 ]
 

@@ -15,6 +15,7 @@ from api.kernel.operation import Deps
 from api.kernel.tool import Profile, Tool, ToolKind
 from api.main import create_app
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api import probe
 from tests.integration.api.conftest import KEY, Limit, TestClient, bearer, connect
 from tests.integration.api.probe import Gate
@@ -94,7 +95,7 @@ def test_an_unknown_version__is_refused_with_those_that_are_spoken(client: TestC
     assert "error" in answer.json()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "status", "code"),
     [
         ("{", 400, -32700),
@@ -167,10 +168,8 @@ def nested(levels: int) -> Any:
     return 1 if levels == 0 else {"a": nested(levels - 1)}
 
 
-@pytest.mark.parametrize(
-    "bad_id", ["a\0b", "\ud800", nested(40)], ids=["NUL", "half a surrogate pair", "40 levels"]
-)
-@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+@each("bad_id", ["a\0b", "\ud800", nested(40)], ids=["NUL", "half a surrogate pair", "40 levels"])
+@each("version", ["2025-11-25", "2026-07-28"])
 def test_an_argument_that_cannot_be_stored__is_refused(
     client: TestClient, agent: dict[str, str], version: str, bad_id: Any
 ) -> None:
@@ -193,7 +192,7 @@ def test_an_argument_that_cannot_be_stored__is_refused(
         )
 
 
-@pytest.mark.parametrize("no_id", [{"a": 1}, [1], 1.5, True, None])
+@each("no_id", [{"a": 1}, [1], 1.5, True, None])
 def test_an_id_that_is_none__is_refused_and_stands_in_no_next_call(
     client: TestClient, agent: dict[str, str], no_id: Any
 ) -> None:
@@ -256,14 +255,12 @@ def test_each_profile__shows_its_tools(client: TestClient) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [LIST, message("tools/call", name="agent_connect", arguments={"agent_name": "a"})],
     ids=["list", "call"],
 )
-@pytest.mark.parametrize(
-    "query", ["profile=everything", "profile=", "profile=full&profile=claw", "tools=all"]
-)
+@each("query", ["profile=everything", "profile=", "profile=full&profile=claw", "tools=all"])
 def test_an_unknown_profile__is_refused(
     client: TestClient, body: dict[str, Any], query: str
 ) -> None:
@@ -320,10 +317,8 @@ def test_catalogue_and_discovery__name_the_endpoint_and_its_tools(client: TestCl
 # Who calls
 
 
-@pytest.mark.parametrize(
-    "headers", [{KEY: "svc_key_x"}, bearer("x"), {"Authorization": "Basic eDp5"}]
-)
-@pytest.mark.parametrize(
+@each("headers", [{KEY: "svc_key_x"}, bearer("x"), {"Authorization": "Basic eDp5"}])
+@each(
     "body",
     [LIST, {"jsonrpc": "2.0", "method": "notifications/initialized"}],
     ids=["a request", "a notification"],

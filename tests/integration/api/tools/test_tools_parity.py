@@ -12,7 +12,7 @@ from api.kernel.operation import Operation
 from api.kernel.tool import ID, Profile
 from tests.each import each
 from tests.integration.api.conftest import KEY, TestClient, bearer
-from tests.integration.api.mandates.stage import ADAPTER, DRAFT, Stage
+from tests.integration.api.mandates.stage import DRAFT, Stage
 from tests.integration.api.tools.conftest import call
 
 TX = "0x" + "ab" * 32
@@ -32,44 +32,6 @@ def mandate(stage: Stage) -> str:
     mandate_id = stage.working()
     stage.post(f"/mandates/{mandate_id}/accept", stage.agent)
     return mandate_id
-
-
-EXECUTE = {
-    "target": ADAPTER,
-    "function": "buy(uint256)",
-    "args": ["1000000"],
-    "amount_usdc": "10.000000",
-}
-
-
-@pytest.mark.parametrize(
-    ("tool", "method", "path", "body"),
-    [
-        ("mandate_list", "GET", "/mandates", {"limit": 10}),
-        ("mandate_get", "GET", "/mandates/{mandate}", {}),
-        ("mandate_approvals", "GET", "/mandates/{mandate}/approvals", {}),
-        ("mandate_offers", "GET", "/agents/{agent}/offers", {"limit": 1}),
-        ("agent_policy_get", "GET", "/agents/{agent}/policy", {}),
-        ("mandate_execute_call", "POST", "/mandates/{mandate}/execute-call", EXECUTE),
-        ("mandate_unwind_call", "POST", "/mandates/{mandate}/unwind-call", {}),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "/" not in value else "",
-)
-def test_a_read__answers_what_its_route_answers(
-    stage: Stage, mandate: str, tool: str, method: str, path: str, body: dict[str, Any]
-) -> None:
-    ids = (
-        {"id": mandate}
-        if "{mandate}" in path
-        else {"id": stage.agent_id}
-        if "{agent}" in path
-        else {}
-    )
-    filled = path.format(mandate=mandate, agent=stage.agent_id)
-    answer = stage.call(
-        method, filled, stage.agent, **({"body": body} if method == "POST" else body)
-    )
-    same(call(stage.client, tool, stage.agent, **ids, **body), answer)
 
 
 def test_an_unknown_value__stays_null(stage: Stage) -> None:
@@ -111,7 +73,7 @@ def test_a_call_that_is_not_admitted__is_refused_as_its_route_refuses_it(
     same(call(client, row.tool.name, headers, **given), answer)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "reason"),
     [
         ("mandate_get", {"id": "m_aaaaaaaaaa"}, "not_found"),
@@ -134,32 +96,6 @@ def test_a_refused_call__says_why(
     result = call(stage.client, tool, stage.agent, **arguments)
     assert result["isError"] is True
     assert result["structuredContent"]["service"]["reason"] == reason
-
-
-def test_a_tools_write_and_the_routes__share_the_idempotency_key(
-    stage: Stage, mandate: str
-) -> None:
-    event = {"kind": "note", "why": "rates moved"}
-    path, headers = (
-        f"/mandate-wallet/mandates/{mandate}/events",
-        {**stage.agent, "Idempotency-Key": "a"},
-    )
-    first = stage.client.post(path, json=event, headers=headers)
-    again = call(
-        stage.client, "mandate_report_event", stage.agent, id=mandate, idempotency_key="a", **event
-    )
-    other = call(
-        stage.client,
-        "mandate_report_event",
-        stage.agent,
-        id=mandate,
-        idempotency_key="a",
-        **{**event, "why": "else"},
-    )
-    same(again, first)
-    assert again["_meta"][HEADERS]["Idempotent-Replay"] == "true"
-    assert other["structuredContent"]["service"]["reason"] == "idempotency_key_reused"
-    assert notes(stage, mandate) == ["rates moved"]
 
 
 def test_a_routes_write_after_the_tools__is_a_replay_too(stage: Stage, mandate: str) -> None:
@@ -187,7 +123,7 @@ def notes(stage: Stage, mandate: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("literal", "kept"),
     [
         ("1.10", "1.100000"),

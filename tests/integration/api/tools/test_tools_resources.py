@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, TestClient, connect
 from tests.integration.api.tools.conftest import message, send
 from tests.market_rows import ListedPair, MarketIds, add_market, add_pairs
@@ -95,7 +96,7 @@ def test_the_template__names_any_ticker(client: TestClient) -> None:
     assert [one["uriTemplate"] for one in found] == ["kg://notes/{token}"]
 
 
-@pytest.mark.parametrize(
+@each(
     "uri",
     ["kg://other", "file:///etc/passwd", "kg://index/", "kg://notes/BTC?x=1", "kg://notes/BTC#x"],
 )
@@ -105,7 +106,7 @@ def test_what_is_no_resource__is_told_so(client: TestClient, uri: str) -> None:
     assert "kg://index" in refused["message"]
 
 
-@pytest.mark.parametrize("token", ["..%2F..%2Fetc", "%00", "A" * 33, ""])
+@each("token", ["..%2F..%2Fetc", "%00", "A" * 33, ""])
 def test_what_is_no_ticker__is_refused_as_by_its_route(client: TestClient, token: str) -> None:
     refused = error(read(client, f"kg://notes/{token}"))
     assert refused["code"] == -32602

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-from eth_account import Account
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
@@ -17,7 +16,8 @@ from core.transfers import reports as transfer_reports
 from core.transfers.ledger import writer as transfer_ledger
 from core.transfers.rules import Failure, FourStates, Sighting
 from core.transfers.tables import TransferReport
-from tests.integration.api.conftest import KEY, Clock, connect, login
+from tests.each import each
+from tests.integration.api.conftest import KEY, Clock, connect
 
 PATH = "/mandate-wallet/transfers/report"
 TX = "0x" + "ab" * 32
@@ -151,7 +151,7 @@ def test_a_report_of_money_out__up_to_idle_exactly__leaves_idle_at_zero(
 
 
 @pytest.mark.row("2.16 amount", "2.16 direction", "2.16 tx_hash")
-@pytest.mark.parametrize(
+@each(
     ("changes", "reason", "field"),
     [
         ({"chain_id": 1}, "invalid_parameter", "chain_id"),
@@ -296,32 +296,3 @@ def test_eight_reports_of_money_out_at_once__take_no_more_than_idle(
 
 
 # Balances
-
-
-def balances_of(client: TestClient, agent_id: int, headers: dict[str, str]) -> httpx.Response:
-    answer: httpx.Response = client.get(
-        f"/mandate-wallet/agents/{agent_id}/balances", headers=headers
-    )
-    return answer
-
-
-@pytest.mark.row("4 balances", "2.16 balances are per chain and asset in four states")
-def test_balances__are_the_four_states_for_the_agent_and_its_owner(client: TestClient) -> None:
-    owner = login(client, Account.create())
-    agent = connect(client, owner)
-    assert balances_of(client, agent["user_id"], key(agent)).json() == {"balances": []}
-    assert send(client, agent).status_code == 200
-    expected = {
-        "balances": [
-            {
-                "chain_id": 84532,
-                "asset": "USDC",
-                "idle": "0.000000",
-                "reserved": "0.000000",
-                "in_transit": "12.500000",
-                "delivered": "0.000000",
-            }
-        ]
-    }
-    assert balances_of(client, agent["user_id"], key(agent)).json() == expected
-    assert balances_of(client, agent["user_id"], owner).json() == expected
