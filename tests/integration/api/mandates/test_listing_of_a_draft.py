@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from api.areas.gallery.operations import EXAMPLE
+from tests.each import each
 from tests.integration.api.conftest import reason
 from tests.integration.api.mandates.stage import DRAFT, Stage
 
@@ -44,7 +45,7 @@ def test_a_draft__reads_its_strategy_from_the_listing(
     assert stage.call("PUT", path, stage.owner, DRAFT).json()["mandate"]["strategy"] is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "field", "kind"),
     [
         ({"parts": 0}, "listing_params.parts", "invalid_number"),

@@ -3,7 +3,6 @@ import pytest
 from core.chain.abi import call_by_signature
 from core.mandate.chain import calldata
 from core.mandate.rules import events as ev
-from core.mandate.venues import test_venue
 from tests.integration.api.mandates.stage import ADAPTER, BUY, USDC, Stage, address, reason
 
 
@@ -31,20 +30,6 @@ def test_accept__of_a_draft_or_an_ended_mandate__is_wrong_status(stage: Stage) -
 
 
 # execute-call
-
-
-def test_execute_call__inside_the_limits__is_the_vaults_call_and_passes(
-    stage: Stage, mandate_id: str
-) -> None:
-    call = build(stage, mandate_id, "200.000000")
-    inner = calldata.VaultCall(ADAPTER, 200 * USDC, test_venue.buy(200 * USDC))
-    assert call["data"] == calldata.execute(inner)
-    assert call["to"] == call["vault_address"]
-    assert (call["value"], call["chain_id"], call["gas"]) == (0, 84532, None)
-    check = call["check"]
-    assert isinstance(check, dict)
-    assert (check["ok"], check["reason"], check["source"]) == (True, None, "ledger")
-    assert check["remaining"]["per_action_max"]["value"] == "200.000000"
 
 
 def test_execute_call__its_three_forms__give_the_same_data(stage: Stage) -> None:

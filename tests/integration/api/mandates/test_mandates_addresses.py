@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.each import each
 from tests.integration.api.mandates.stage import Stage, reason
 from tests.unit.core.test_hexes import ACCOUNT, EXCHANGED, OF_ANOTHER_CHAIN
 
@@ -53,7 +52,7 @@ WRITTEN: dict[str, tuple[str, Any]] = {
 OWNERS = ("GET /withdraw-call", "GET /set-agent-call", "POST /mandates", "POST /stop")
 
 
-@pytest.mark.parametrize("door", WRITTEN)
+@each("door", WRITTEN)
 def test_a_wrong_checksum__is_400_that_names_it(stage: Stage, door: str) -> None:
     (call, said) = WRITTEN[door]
     method, _, name = call.partition(" ")
@@ -72,10 +71,3 @@ def test_a_wrong_checksum__is_400_that_names_it(stage: Stage, door: str) -> None
         "Its", "its"
     )
     assert EXCHANGED not in detail
-
-
-@pytest.mark.parametrize("written", [ACCOUNT, ACCOUNT.lower(), "0x" + ACCOUNT[2:].upper()])
-def test_the_same_address__as_anybody_may_write_it__is_taken(stage: Stage, written: str) -> None:
-    path = f"/mandates/{stage.working()}/withdraw-call"
-    answer = stage.call("GET", path, stage.owner, to=written)
-    assert answer.status_code == 200, answer.text

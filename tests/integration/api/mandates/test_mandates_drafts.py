@@ -21,7 +21,7 @@ def create(stage: Stage, **changes: Any) -> Any:
     return stage.call("POST", "/mandates", stage.owner, {**DRAFT, **changes})
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "kind", "says"),
     [
         ({"budget_usdc": 100.1234567}, "invalid_number", "budget_usdc"),
@@ -40,7 +40,7 @@ def test_create__a_broken_rule__is_refused_with_the_field_and_the_rule(
     assert says in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "name"),
     [*((CONTRACTS[key], name) for key, name in NEVER_TARGETS.items()), (PERMIT2, "Permit2")],
     ids=[*NEVER_TARGETS, "permit2"],
@@ -95,7 +95,7 @@ def test_update__replaces_the_draft_and_its_terms(stage: Stage) -> None:
     assert (terms["terms"]["perTxCap"], terms["terms"]["dailyCap"]) == ("500000000", "500000000")
 
 
-@pytest.mark.parametrize("field", ["horizon_days", "stop_floor_bps", "budget_usdc"])
+@each("field", ["horizon_days", "stop_floor_bps", "budget_usdc"])
 def test_update__a_number_that_no_column_holds__is_refused_with_its_field(
     stage: Stage, field: str
 ) -> None:

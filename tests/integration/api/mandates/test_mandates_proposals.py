@@ -4,8 +4,7 @@ refused.
 
 from typing import Any
 
-import pytest
-
+from tests.each import each
 from tests.integration.api.mandates.stage import Stage, reason
 
 GOAL = {
@@ -41,7 +40,7 @@ def test_propose__makes_a_draft_of_the_owner_that_names_its_agent(stage: Stage) 
     assert made["id"] in [one["id"] for one in stage.get("/mandates", stage.owner)["mandates"]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "expected"),
     [
         ({"agent_id": "1"}, (403, "not_owner")),

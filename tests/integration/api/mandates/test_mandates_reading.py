@@ -5,42 +5,9 @@ import pytest
 from api.areas.mandates.views import record as mandate_record
 from core.canonical import canonical_json
 from core.mandate.rules import events as ev
-from core.mandate.rules.clauses import CLAUSE_KEYS
 from core.mandate.rules.record import FirstForm, row_hash
 from core.selectors import selector_of
 from tests.integration.api.mandates.stage import USDC, Stage, address, reason
-
-
-@pytest.mark.row("4 GET /mandates/{id}")
-def test_read__has_every_part_of_a_mandate(stage: Stage, mandate_id: str) -> None:
-    read = stage.get(f"/mandates/{mandate_id}", stage.agent)
-    assert [clause["key"] for clause in read["clauses"]] == list(CLAUSE_KEYS)
-    assert read["card_header"]["who"]["params"] == {
-        "agent_id": stage.agent_id,
-        "name": "quant",
-        "wallet": stage.agent_wallet.address,
-    }
-    assert read["limits"]["used"] == {
-        "left_today": {"value": "450.000000", "source": "chain", "basis": "daily_cap_rolling_24h"},
-        "left_total": {"value": "1000.000000", "source": "chain", "basis": "own_cash"},
-        "per_action_max": {"value": "200.000000", "source": "terms", "basis": "per_tx_cap"},
-        "window_frees_at": {"value": None, "source": "chain", "basis": "window_empty"},
-    }
-    assert read["chain_state"] == {
-        "stopped": False,
-        "settled": False,
-        "agent": stage.agent_wallet.address,
-        "agent_known": True,
-    }
-    assert (read["lock"]["withdrawable"], read["lock"]["reason"]) == (False, "working")
-    assert (read["progress"]["cash"], read["progress"]["leave_now_est"]) == (
-        "1000.000000",
-        "1000.000000",
-    )
-    assert read["fees"] == read["progress"]["fees"]
-    assert {step["code"] for step in read["steps"]} >= {"control_vaultcreated", "funding_deposit"}
-    assert read["steps"][-1]["kind"] == "instruction"
-    assert "settle_note" not in read and read["next_cursor"] is None
 
 
 def test_read__money_out_where_no_adapter_values_it__is_named_beside_the_public_stop(

@@ -15,6 +15,7 @@ from core.blocks.tables import ChainBlock
 from core.mandate.queries import find_mandate
 from core.quarantine import queries as quarantine
 from core.quarantine.queries import NewHeld
+from tests.each import each
 from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, USDC, Stage, reason
 from tests.integration.api.mandates.test_mandates_key_limits import build, limit
 from tests.integration.api.mandates.test_mandates_statement_files import exported, lines_of, text_of
@@ -74,7 +75,7 @@ PLACES: dict[str, Callable[[Stage, str], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@each("place", PLACES)
 def test_wherever_it_is_shown__data_issue_says_why(stage: Stage, short: str, place: str) -> None:
     shown = PLACES[place](stage, short)
     assert (shown["data_issue"], shown["data_issue_reason"]) == (True, WHY)

@@ -12,6 +12,7 @@ from pypdf import PdfReader
 
 from api.areas.mandates.service.exports.figures import WORDS, figures, said
 from api.catalogue import catalogue
+from tests.each import each
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, reason
 
 WEEK = "2026-W47"
@@ -104,8 +105,8 @@ def test_statement__with_a_byte_order_mark__is_the_same_csv_behind_it(
     assert stage.call("GET", path, stage.owner, **query, bom="0").content == plain
 
 
-@pytest.mark.parametrize("form", ["json", "pdf"])
-@pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
+@each("form", ["json", "pdf"])
+@each("path", ["/mandates/{id}/statement", "/me/statement"])
 def test_statement__with_a_mark_in_another_form__is_refused_with_the_field_named(
     stage: Stage, mandate_id: str, path: str, form: str
 ) -> None:
@@ -121,8 +122,8 @@ def test_every_route_of_a_csv__takes_a_mark() -> None:
     assert all("bom" in one.command.model_fields for one in routes)
 
 
-@pytest.mark.parametrize("form", ["xlsx", "PDF", ""])
-@pytest.mark.parametrize("path", ["/mandates/{id}/statement", "/me/statement"])
+@each("form", ["xlsx", "PDF", ""])
+@each("path", ["/mandates/{id}/statement", "/me/statement"])
 def test_statement__in_another_form__is_refused_with_the_field_named(
     stage: Stage, mandate_id: str, path: str, form: str
 ) -> None:

@@ -3,41 +3,15 @@
 import csv
 import io
 import json
-from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 from core.mandate.rules.ledger import NewRow
 from core.mandate.rules.rows import ReportedBy, RowKind
-from tests.integration.api.mandates.stage import Stage, reason
+from tests.integration.api.mandates.stage import Stage
 
 HIDDEN = "Pay \u202eeht\u200b now"
 SHOWN = "Pay \\u{202e}eht\\u{200b} now"
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "field", "body"),
-    [
-        ("POST", "/mandates", "purpose", {"purpose": HIDDEN}),
-        ("POST", "/mandates/{id}/events", "why", {"kind": "note", "why": HIDDEN}),
-        ("POST", "/mandates/{id}/events", "payload", {"kind": "note", "payload": {"text": HIDDEN}}),
-        ("POST", "/mandates/{id}/events", "detail", {"kind": "note", "detail": {HIDDEN: 1}}),
-        ("PUT", "/agents/{agent}/policy", "stop_conditions", {"stop_conditions": [HIDDEN]}),
-        ("PUT", "/agents/{agent}/policy", "assets.0", {"assets": [HIDDEN]}),
-        ("PUT", "/agents/{agent}/policy", "auto_vs_approval", {"auto_vs_approval": {"a": HIDDEN}}),
-    ],
-)
-def test_a_text_that_hides_something__is_refused_by_field_and_code_point(
-    stage: Stage, mandate_id: str, method: str, path: str, field: str, body: dict[str, Any]
-) -> None:
-    who = stage.agent if path.endswith("events") else stage.owner
-    terms = {"budget_usdc": "100", "horizon_days": 7, "stop_floor_bps": 500}
-    sent = body | terms if path == "/mandates" else body
-    answer = stage.call(method, path.format(id=mandate_id, agent=stage.agent_id), who, sent)
-    assert reason(answer) == (400, "invalid_parameter")
-    said = f"{field}: leave out U+202E (RIGHT-TO-LEFT OVERRIDE); "
-    assert said in answer.json()["detail"]
 
 
 def test_words__are_kept_as_their_nfc_and_stop_conditions_as_they_were_sent(

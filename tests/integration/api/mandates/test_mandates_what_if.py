@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.mandate.rules import events as ev
+from tests.each import each
 from tests.integration.api.mandates.stage import ADAPTER, BUY, USDC, Stage, reason
 
 TERMS = {"budget_usdc": "1000.000000", "horizon_days": 30, "stop_floor_bps": 500}
@@ -56,7 +57,7 @@ def test_what_if__under_wide_terms__refuses_nothing_and_names_the_smallest_caps(
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("terms", "refused"),
     [
         ({"per_tx_cap_usdc": "199.999999"}, {"OverPerTxCap": 1}),
@@ -100,7 +101,7 @@ def test_what_if__refuses_an_unknown_agent(stage: Stage) -> None:
     assert answer.json()["service"]["next"][0]["path"] == "/mandate-wallet/hall"
 
 
-@pytest.mark.parametrize(
+@each(
     ("terms", "field"),
     [
         ({"budget_usdc": "0"}, "terms.budget_usdc"),

@@ -12,6 +12,7 @@ from api.areas.records.views.strip import PAPER_NOTE
 from core.db.engine import Database
 from core.mandate.rules import events as ev
 from core.mandate.rules.ledger import guard_refusal_note, revert_note
+from tests.each import each
 from tests.integration.api.conftest import connect
 from tests.integration.api.mandates.stage import (
     BUDGET,
@@ -247,7 +248,7 @@ def test_strips__are_those_of_single_reads(stage: Stage, mandate_id: str) -> Non
     assert answer == {"records": singles, "paper_note": PAPER_NOTE}
 
 
-@pytest.mark.parametrize(
+@each(
     ("ids", "status", "says"),
     [
         (",".join(["{id}"] * 50), 200, ""),

@@ -23,6 +23,7 @@ from core.perps.hyperliquid_desk import OperatorDesk
 from core.perps.rules.operator_orders import OperatorCaps
 from core.perps.rules.orders import OrderAnswer
 from core.perps.tables import PerpsOperatorOrder
+from tests.each import each
 from tests.hl_exchange import Exchange, serving
 from tests.integration.api.conftest import Clock, FewAnswersChain, deps_of, reason
 from tests.perps_desk import TroubledDesk
@@ -160,7 +161,7 @@ def test_a_prepared_order__is_a_row_and_nothing_is_sent(trader: Trader, deps: De
     assert (states(deps), trader.exchange.orders) == (["prepared"], [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "refused", "names"),
     [
         ({"type": "twap"}, (400, "order_type_not_live"), "type"),
@@ -234,10 +235,9 @@ def test_a_signed_order__is_filled_once_however_often_it_is_executed(trader: Tra
     assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
 
 
-@pytest.mark.parametrize("how", ["v 0 or 1", "64 bytes"])
-def test_an_order__signed_in_another_form__is_filled(trader: Trader, how: str) -> None:
+def test_an_order__signed_in_another_form__is_filled(trader: Trader) -> None:
     """The venue takes v 27 and 28."""
-    answer = trader.execute(trader.prepared(), how=how)
+    answer = trader.execute(trader.prepared(), how="64 bytes")
     assert (answer.status_code, answer.json()["status"]) == (200, "accepted"), answer.text
     assert (trader.held, trader.venue.relayed) == ({"BTC": "0.01"}, 1)
 

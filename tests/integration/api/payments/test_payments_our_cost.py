@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.chain.abi import call_by_signature
+from tests.each import each
 from tests.integration.api.payments.shop import PRICE, Shop, reason, said
 from tests.integration.chain_fixtures import USDC
 from tests.personas import DEPLOYER, Persona
@@ -204,8 +205,8 @@ def test_a_transaction_under_way__is_waited_for_and_not_sent_again(shop: Shop) -
     assert shop.get(payment).status_code == 200
 
 
-@pytest.mark.parametrize("field", ["validBefore", "validAfter"])
-@pytest.mark.parametrize("value", [2**64, 10**77, 10**78 - 1])
+@each("field", ["validBefore", "validAfter"])
+@each("value", [2**64, 10**77, 10**78 - 1])
 def test_a_time_beyond_64_bits__is_invalid(shop: Shop, field: str, value: int) -> None:
     answer = shop.get(shop.payment(signed=False, **{field: str(value)}))
     assert reason(answer) == (402, "payment_invalid")

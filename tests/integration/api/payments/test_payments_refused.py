@@ -16,6 +16,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements, VerifyResponse
 from core.chain.abi import call_by_signature
 from core.chain.nodes import Nodes
 from scripts._ports import free_port
+from tests.each import each
 from tests.integration.api.payments.shop import OTHER_PAGE, PAGE, PRICE, Shop, decoded, reason, said
 from tests.personas import DEPLOYER
 from tests.unit.core.test_hexes import EXCHANGED
@@ -98,7 +99,7 @@ def test_a_payment__that_is_bad__is_refused_with_what_is_wrong(shop: Shop, name:
     assert nothing_happened(shop)
 
 
-@pytest.mark.parametrize(
+@each(
     "header",
     ["", "%%%", "bm8=", base64.b64encode(b"[" * 9_000).decode(), base64.b64encode(b"[]").decode()],
 )
