@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from api.areas.agents.service import pages
 from api.areas.mining.views import entries as mining_views
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, TestClient, connect, login, reason
 
 FULL = {"full_access": True, "scopes": None, "per_order_usd": None, "per_day_usd": None}
@@ -76,7 +77,7 @@ def test_scopes__none_at_all__leaves_scopes_status_and_catalogue(
     assert client.request(first["method"], first["path"], headers=key).json()["scopes"] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "code", "field"),
     [
         ({}, "invalid_parameter", "scopes: send it; it is required."),

@@ -1,10 +1,10 @@
 """How an agent connects: what it gets, what is kept, and how often an address may."""
 
-import pytest
 from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import (
     KEY,
     Clock,
@@ -116,7 +116,7 @@ def test_connect__owned__is_not_limited_by_what_the_addresss_unowned_agents_used
         assert session.scalar(text("select count(owner_id) from account")) == 3
 
 
-@pytest.mark.parametrize("name", ["", "x" * 81, "a\nb", " a", 5, None])
+@each("name", ["", "x" * 81, "a\nb", " a", 5, None])
 def test_connect__an_agent_name_of_another_form__is_refused(
     client: TestClient, name: object
 ) -> None:

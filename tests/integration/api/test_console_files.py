@@ -7,6 +7,7 @@ import pytest
 
 from api.kernel.console import FOLDER, POLICY, version_of
 from scripts import vendor_web
+from tests.each import each
 from tests.integration.api.conftest import TestClient
 
 
@@ -48,7 +49,7 @@ def test_file__of_another_version__is_not_found(client: TestClient, page: str) -
     assert client.get(other).status_code == 404
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "../main.py",
@@ -99,7 +100,7 @@ def test_file__is_compressed_for_who_takes_it(client: TestClient, page: str) -> 
     assert packed.headers["ETag"] != plain.headers["ETag"]  # a strong one is of the bytes sent
 
 
-@pytest.mark.parametrize(
+@each(
     ("accepted", "encoding"),
     [
         ("br, gzip;q=0.5", "gzip"),

@@ -165,6 +165,7 @@ def test_what_is_sold__differs_for_who_pays(worlds: list[World], shelves: Any) -
     }
 
 
+@pytest.mark.slow
 def test_a_refusal__takes_the_same_work_in_both_worlds(worlds: list[World], shelves: Any) -> None:
     """How long an answer takes is an answer, too. Calls of functions are counted, since they do not
     depend on the machine.

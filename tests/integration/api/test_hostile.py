@@ -33,6 +33,7 @@ from api.tools import endpoint
 from core.db.engine import Database
 from core.identity.queries import lock_registrations
 from core.identity.tables import Account
+from tests.each import each
 from tests.integration.api.conftest import Limit, TestClient
 
 WAIT_S = 20
@@ -252,8 +253,8 @@ def test_a_body__is_read_by_a_thread_and_not_by_the_event_loop(
     assert [name.split("_")[0] for name in read_by] == ["call", "large"]
 
 
-@pytest.mark.parametrize("number", ["1e999999999999999999999", "1e500", "9" * 5_000, "1e-401"])
-@pytest.mark.parametrize("path", ["/auth/agent/connect", "/mcp"])
+@each("number", ["1e999999999999999999999", "1e500", "9" * 5_000, "1e-401"])
+@each("path", ["/auth/agent/connect", "/mcp"])
 def test_a_number__beyond_any_bound__is_400_and_no_defect(
     limited: Limit, path: str, number: str
 ) -> None:

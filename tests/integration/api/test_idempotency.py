@@ -10,6 +10,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from api.kernel.idempotency import IdempotencySlot, held
 from core.db.engine import Database, WriteSession
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, connect
 from tests.integration.api.probe import PATH, Gate, writes
 
@@ -155,9 +156,7 @@ def test_sixteen_at_once__write_once(client: TestClient, agent: str, database: D
 
 
 @pytest.mark.row("2.17 key")
-@pytest.mark.parametrize(
-    "key", ["", "a b", "x" * 129, "a/b"], ids=["empty", "a space", "129 characters", "a slash"]
-)
+@each("key", ["", "a b", "x" * 129, "a/b"], ids=["empty", "a space", "129 characters", "a slash"])
 def test_a_key_of_another_form__is_refused(
     client: TestClient, agent: str, key: str, database: Database
 ) -> None:

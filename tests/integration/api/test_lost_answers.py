@@ -13,6 +13,7 @@ from eth_account import Account
 from sqlalchemy import text
 
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import (
     KEY,
     Clock,
@@ -143,7 +144,7 @@ def test_another_body__or_another_key__gets_no_secrets_of_the_first(client: Test
     assert not set(first.values()) & {other[name] for name in SECRETS}
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "status"),
     [("k" * 21, 400), ("k" * 22, 200), ("k" * 128, 200), ("k" * 129, 400), ("k" * 22 + "!", 400)],
 )

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient, at_once, bearer, connect
 from tests.integration.api.probe import PATH, Gate, writes
 
@@ -42,7 +43,7 @@ def test_no_credential__is_auth_required_and_says_how_to_get_one(client: TestCli
     assert client.request(last["method"], last["path"]).status_code == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "headers",
     [
         {KEY: "svc_key_x"},
@@ -109,7 +110,7 @@ NO_SECRETS = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "status", "code", "says"),
     [
         (b'{"amount_usdc": 0.1000001}', 400, "invalid_number", SIX_DECIMALS),
@@ -147,9 +148,7 @@ def test_a_form__is_told_to_send_json(client: TestClient, agent: dict[str, str])
     )
 
 
-@pytest.mark.parametrize(
-    "media_type", ["application/json; charset=utf-8", "application/vnd.x+json", None]
-)
+@each("media_type", ["application/json; charset=utf-8", "application/vnd.x+json", None])
 def test_json_under_another_name__is_read(
     client: TestClient, agent: dict[str, str], media_type: str | None
 ) -> None:

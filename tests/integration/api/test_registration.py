@@ -10,6 +10,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import (
     KEY,
     Clock,
@@ -156,7 +157,7 @@ def test_register_external__one_id_at_once_from_eight_addresses__registers_once(
     assert at_once(8, lambda n: register_external(clients[n]).status_code) == {200: 1, 409: 7}
 
 
-@pytest.mark.parametrize("external_id", ["", "x" * 129, "a\nb", 7, None])
+@each("external_id", ["", "x" * 129, "a\nb", 7, None])
 def test_register_external__an_id_of_another_form__names_the_field(
     client: TestClient, external_id: Any
 ) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from api.kernel.operation import Access, Deps
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import (
     BASE_URL,
     KEY,
@@ -147,7 +148,7 @@ def test_a_rule__has_one_open_case_an_agent(
     assert open_case(agent)["case"] != case
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "status", "code", "field"),
     [
         ({"agent_id": 999_999}, 404, "not_found", "agent_id: "),
@@ -316,7 +317,7 @@ def test_changes_of_the_level__are_logged_with_who_and_when(
     ]
 
 
-@pytest.mark.parametrize("level", [-1, 4, "2", 1.5, None, True])
+@each("level", [-1, 4, "2", 1.5, None, True])
 def test_a_level_of_another_form__is_refused(
     client: TestClient, operator: dict[str, str], level: Any
 ) -> None:

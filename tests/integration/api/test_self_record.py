@@ -11,6 +11,7 @@ from eth_account.signers.local import LocalAccount
 from sqlalchemy import text
 
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import (
     KEY,
     TestClient,
@@ -255,7 +256,7 @@ def test_nonce__a_hash_without_its_purpose__is_refused(
 # Bad input
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "field"),
     [
         ({}, "persona"),

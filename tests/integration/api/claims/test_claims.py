@@ -10,6 +10,7 @@ from api.areas.claims.rules.claims import ClaimKind, ClaimState
 from api.areas.claims.tables import KgClaim
 from api.areas.notes.views import facts_of
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, Limit, connect
 
 SOURCE = "https://blog.example/post"
@@ -52,7 +53,7 @@ def test_a_claim__is_shown_as_unverified_and_no_fact(
     assert client.get("/kg/claims", params={"base": "LINK"}).json()["claims"] == [made.json()]
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"source_url": "javascript:alert(1)"},

@@ -17,6 +17,7 @@ from api.areas.earn.writes import feed
 from api.areas.earn.writes.feed import FeedKind, FeedRow
 from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, Limit, connect, login
 
 LIMITS = PayoutLimits()
@@ -176,9 +177,7 @@ def test_feed__of_a_kind_and_an_agent__is_theirs_alone(
     ]
 
 
-@pytest.mark.parametrize(
-    "query", [{"kind": "bought"}, {"agent_id": "0"}, {"cursor": "AAAA"}, {"limit": 201}]
-)
+@each("query", [{"kind": "bought"}, {"agent_id": "0"}, {"cursor": "AAAA"}, {"limit": 201}])
 def test_feed__asked_for_what_there_is_not__is_refused(
     client: TestClient, query: dict[str, Any]
 ) -> None:

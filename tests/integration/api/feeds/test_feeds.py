@@ -28,6 +28,7 @@ from core.market.tables import (
     MarketTransferEvent,
     MarketVenueState,
 )
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, connect, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
 from tests.market_rows import add_state
@@ -95,7 +96,7 @@ def test_subscribing__is_idempotent(client: TestClient, clock: Clock) -> None:
     assert client.post("/feeds/subscribe", json={"feed_key": "board"}, headers=key).json() == first
 
 
-@pytest.mark.parametrize("key", ["nope", "BOARD", "../board", "a" * 40])
+@each("key", ["nope", "BOARD", "../board", "a" * 40])
 def test_an_unknown_feed__is_404_to_subscribe_and_to_read(reader: Subscriber, key: str) -> None:
     assert reason(reader.post("/feeds/subscribe", {"feed_key": key})) == (404, "not_found")
     if "/" not in key:
@@ -211,9 +212,7 @@ def test_since_a_time__begins_there_inclusive(reader: Subscriber, deps: Deps, cl
     assert read(reader, "transfers", since="2026-11-21T12:00:01Z")["rows"] == []
 
 
-@pytest.mark.parametrize(
-    "since", ["", "x", "1", "1-", "-1-1", "2026-11-21", "2026-13-21T12:00:00Z", "9" * 20 + "-1"]
-)
+@each("since", ["", "x", "1", "1-", "-1-1", "2026-11-21", "2026-13-21T12:00:00Z", "9" * 20 + "-1"])
 def test_a_strange_since__is_refused_by_its_field(reader: Subscriber, since: str) -> None:
     refused = reader.get("/feeds/data/transfers", since=since)
     assert reason(refused) == (400, "invalid_parameter")

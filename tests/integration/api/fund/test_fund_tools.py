@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.each import each
 from tests.integration.api.fund.conftest import Office
 from tests.integration.api.tools.conftest import call, message, send
 
@@ -20,7 +21,7 @@ def arguments_of(client: TestClient, name: str) -> dict[str, Any]:
     return dict(next(tool["inputSchema"] for tool in tools if tool["name"] == name))
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "says", "missing"),
     [
         ({}, "vault_id: send it; it is required.", ["vault_id"]),

@@ -17,6 +17,7 @@ from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database
 from core.house import House
+from tests.each import each
 from tests.integration.api.conftest import BASE_URL, KEY, Clock, Limit, connect, login, reason
 from tests.integration.api.in_process import AppClient
 
@@ -143,7 +144,7 @@ def test_another_owners_agent__is_not_owner_and_an_unknown_one_not_found(
     assert client.get(f"{PATH}/{mine['id']}").json()["status"] == "draft"
 
 
-@pytest.mark.parametrize("listing_id", ["l_aaaaaaaaaa", "m_aaaaaaaaaa", "l_1", "x" * 10_000])
+@each("listing_id", ["l_aaaaaaaaaa", "m_aaaaaaaaaa", "l_1", "x" * 10_000])
 def test_an_unknown_listing__is_not_found(
     client: TestClient, agent: dict[str, Any], listing_id: str
 ) -> None:
@@ -155,7 +156,7 @@ def test_an_unknown_listing__is_not_found(
         assert reason(answer) == (404, "not_found")
 
 
-@pytest.mark.parametrize(("title", "summary"), [("AB", ""), ("A" * 80, "A" * 140)])
+@each(("title", "summary"), [("AB", ""), ("A" * 80, "A" * 140)])
 def test_title_and_summary__are_taken_at_their_bounds(
     client: TestClient, agent: dict[str, Any], title: str, summary: str
 ) -> None:
@@ -310,7 +311,7 @@ def test_the_list__costs_the_same_statements_whatever_is_in_it(
         event.remove(database.engine, "before_cursor_execute", count)
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "index"),
     [
         ("status = 'listed' and event_id < 9", "ix_gallery_shelf_listed"),

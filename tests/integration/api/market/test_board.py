@@ -11,6 +11,7 @@ from api.shared.board_row import BoardRow
 from core.db.engine import Database
 from core.market.ledger.writer import write
 from core.market.tables import MarketListingState
+from tests.each import each
 from tests.integration.api.conftest import Clock, reason
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import MarketIds, warning
@@ -57,8 +58,8 @@ def test_pages__are_the_board_in_its_order(market: MarketIds, read: ReadJson) ->
     assert found == BY_VOLUME
 
 
-@pytest.mark.parametrize("query", ["", "&exchange=binance", "&q=BTC", "&q=B"])
-@pytest.mark.parametrize("first", ["", "&offset=1"])
+@each("query", ["", "&exchange=binance", "&q=BTC", "&q=B"])
+@each("first", ["", "&offset=1"])
 def test_cursors__walk_the_same_way_as_offsets(
     market: MarketIds, read: ReadJson, query: str, first: str
 ) -> None:
@@ -185,7 +186,7 @@ def test_a_listing_that_was_never_measured__is_stale_without_a_price(
     assert (one["stale"], one["fault"]) == (True, "crossed")
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "found"),
     [
         ("exchange=binance", ["binance_btc_usdt", "binance_link_usdt"]),

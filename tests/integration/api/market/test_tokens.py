@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from core.db.engine import Database
 from core.market.tables import MarketListingState
 from core.times import instant_text
+from tests.each import each
 from tests.integration.api.conftest import Clock
 from tests.integration.api.market.conftest import ReadJson
 from tests.market_rows import ListedPair, MarketIds, add_pairs
@@ -19,7 +20,7 @@ def ids(body: Any) -> list[str]:
     return [row["token_id"] for row in body["rows"]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("q", "found"),
     [
         ("btc", ["binance_btc_usdt", "upbit_btc_krw", "kraken_btc_usd"]),

@@ -91,7 +91,7 @@ def test_a_warning_that_was_raised_again__is_not_over(
     assert kinds == ["warning_reopened", "warning_cleared", "warning_issued", "listed"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "found"),
     [
         ("exchange=upbit", ["transfer_halt"]),

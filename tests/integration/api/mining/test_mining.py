@@ -11,6 +11,7 @@ from api.areas.earn.tables import EarnFeedRow
 from api.areas.rooms.tables import RoomMessage
 from core.listings.queries import add_listings
 from core.listings.rules import Symbol
+from tests.each import each
 from tests.integration.api.conftest import Clock, connect, login
 from tests.integration.api.mining.conftest import (
     CHAIN,
@@ -171,7 +172,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "detail"), BAD, ids=range(len(BAD)))
+@each(("changes", "detail"), BAD, ids=range(len(BAD)))
 def test_bad_input__is_refused_by_name_with_nothing_written_and_nothing_charged(
     mine: Mine, changes: dict[str, Any], detail: str
 ) -> None:
@@ -181,7 +182,7 @@ def test_bad_input__is_refused_by_name_with_nothing_written_and_nothing_charged(
     assert mine.rows() == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "status", "detail"),
     [
         ("Binance/LINK_USDT", 400, "exchange: write binance"),

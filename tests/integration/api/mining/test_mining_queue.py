@@ -1,7 +1,6 @@
 """What operators see of what waits for them."""
 
-import pytest
-
+from tests.each import each
 from tests.integration.api.mining.conftest import CHAIN, CONTRACT, EVIDENCE, LINK, Mine, entry, key
 
 
@@ -39,9 +38,7 @@ def test_the_queue__shows_whole_values_and_evidence_oldest_first(mine: Mine) -> 
     assert len(mine.client.get("/admin/queue", headers=mine.operator).json()["items"]) == 2
 
 
-@pytest.mark.parametrize(
-    "kind", ["proof", "claim", "application", "vault_request", "bond", "kg_claim"]
-)
+@each("kind", ["proof", "claim", "application", "vault_request", "bond", "kg_claim"])
 def test_the_queue_of_another_kind__is_empty_while_nothing_waits(mine: Mine, kind: str) -> None:
     answer = mine.client.get("/admin/queue", params={"kind": kind}, headers=mine.operator)
     assert answer.json() == {"kind": kind, "items": [], "next_cursor": None}

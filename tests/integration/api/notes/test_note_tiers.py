@@ -8,6 +8,7 @@ from sqlalchemy import text
 from api.areas.notes import views
 from api.areas.notes.rendering.vault import vault_of
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.tools.conftest import message, send
 from tests.market_rows import MarketIds
@@ -102,7 +103,7 @@ def test_whoever_lies_of_its_address__has_no_more_reads(
     assert answers == [200, 200, 429, 429, 429]
 
 
-@pytest.mark.parametrize(
+@each(
     "cursor",
     ["\x00", "a" * 33, "%00", "' or 1=1 --", "ZZZZ", 5, ["a"], {"a": 1}, True, ""],
 )
@@ -117,7 +118,7 @@ def test_a_hostile_cursor_of_resources__is_a_page_or_an_error(
         assert answer.json()["error"]["code"] in (-32602, -32600, -32700)
 
 
-@pytest.mark.parametrize(
+@each(
     "uri",
     [
         "kg://notes/../index", "kg://notes/%2e%2e%2fBTC", "kg://notes/", "kg://notes/%00", "kg://notes/%FF",

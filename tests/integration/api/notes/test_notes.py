@@ -11,6 +11,7 @@ from api.areas.notes.rules.facts import NoteFacts
 from api.areas.notes.rules.names import HubKind, hub_file
 from core.db.engine import Database
 from core.market.tables import MarketAssetState, MarketNetwork
+from tests.each import each
 from tests.integration.api.conftest import KEY, Clock, Limit, TestClient
 from tests.integration.api.notes.conftest import front_of, sections_of
 from tests.market_rows import MarketIds
@@ -143,7 +144,7 @@ def test_what_a_venue_writes__is_text(
     assert not set(label) & set("[]|<>`")
 
 
-@pytest.mark.parametrize(
+@each(
     "token",
     ["NO", "ON", "1E5", "0X1F", "NULL", "비트코인", "A" * 32, "🚀", "12:30", "- X", "[[X]]"],
 )
@@ -157,7 +158,7 @@ def test_an_unknown_token__has_a_valid_note(client: TestClient, token: str) -> N
     assert sections_of(note) == ["Deep intelligence", "Sources"]
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/kg/..%2fBTC.md", "/kg/%2e%2e.md", "/kg/%2e%2e%2f%2e%2e%2fetc%2fpasswd.md", "/kg/..md",

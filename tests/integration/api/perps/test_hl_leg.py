@@ -19,6 +19,7 @@ from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
 from core.money import UsdcE6
 from core.perps.rules.leg import AccountReading, Degraded, PerpsTerms
+from tests.each import each
 from tests.integration.api.conftest import login
 from tests.integration.api.mandates.stage import Stage, address, reason
 
@@ -183,7 +184,7 @@ def test_somebody_elses_address__is_refused(stage: Stage, mandate_id: str) -> No
     assert stage.owner_wallet.address in refused.json()["detail"]
 
 
-@pytest.mark.parametrize(
+@each(
     "changed",
     [
         {"agent_address": "owner"},

@@ -4,10 +4,9 @@ import json
 import re
 import shlex
 
-import pytest
-
 from api.areas.playbooks.service.shelf import FOLDER, shelf
 from api.catalogue import catalogue
+from tests.each import each
 from tests.integration.api.conftest import KEY, TestClient, connect
 
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -52,7 +51,7 @@ def test_an_atom__is_free_without_a_key(client: TestClient) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/playbook/nothing",

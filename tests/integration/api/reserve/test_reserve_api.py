@@ -21,6 +21,7 @@ from core.sponsored import queries as sponsored
 from core.sponsored.kept_gas import KeptReadings, SharedReading
 from core.sponsored.prices import EthPrices
 from core.times import utc_text
+from tests.each import each
 from tests.integration.api.conftest import BASE_URL, Clock, connect, reason
 from tests.integration.api.in_process import AppClient
 from tests.integration.api.reserve.conftest import (
@@ -195,7 +196,7 @@ def test_a_day_after_a_purchase__nothing_is_locked(client: TestClient, token: Ch
     assert found["unlocked_at"] is None
 
 
-@pytest.mark.parametrize("usd", ["0", "-1", "1.0000001", "x", "1e3", "1000000000001", ""])
+@each("usd", ["0", "-1", "1.0000001", "x", "1e3", "1000000000001", ""])
 def test_a_quote__for_what_is_no_amount__is_refused(
     client: TestClient, token: Chain, usd: str
 ) -> None:
@@ -217,7 +218,7 @@ def test_a_reference__is_the_same_each_time_and_known(
     assert other != ref
 
 
-@pytest.mark.parametrize("ref", ["0x12", "0x" + "00" * 32, "ab" * 32, "0x" + "zz" * 32])
+@each("ref", ["0x12", "0x" + "00" * 32, "ab" * 32, "0x" + "zz" * 32])
 def test_a_reference_of_another_form__names_the_field(
     client: TestClient, agent: dict[str, Any], ref: str
 ) -> None:

@@ -8,6 +8,7 @@ from sqlalchemy import event, text
 
 from api.areas.rooms.writes import posts
 from core.db.engine import Database
+from tests.each import each
 from tests.integration.api.conftest import login
 from tests.integration.api.rooms.conftest import SUMMARY, TOKEN, Stage
 from tests.integration.api.tools.conftest import call
@@ -137,9 +138,7 @@ def test_a_room_without_a_message__is_in_no_list(stage: Stage) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "path", ["/hive/rooms/999", "/hive/rooms/999999999999999", "/hive/rooms/999/messages"]
-)
+@each("path", ["/hive/rooms/999", "/hive/rooms/999999999999999", "/hive/rooms/999/messages"])
 def test_an_unknown_room__is_not_found(stage: Stage, path: str) -> None:
     method = "POST" if path.endswith("messages") else "GET"
     body = {"text": "hello"} if method == "POST" else None
@@ -148,7 +147,7 @@ def test_an_unknown_room__is_not_found(stage: Stage, path: str) -> None:
     assert answer.json()["detail"].startswith("There is no room 999")
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "field"),
     [
         ("/hive/rooms/x", "id"),
@@ -206,7 +205,7 @@ order by due_at limit 9""",
 }
 
 
-@pytest.mark.parametrize(("index", "query"), PAGES.items(), ids=PAGES)
+@each(("index", "query"), PAGES.items(), ids=PAGES)
 def test_a_page__is_found_by_an_index(database: Database, index: str, query: str) -> None:
     with database.read() as session:
         session.execute(text("set local enable_seqscan = off"))

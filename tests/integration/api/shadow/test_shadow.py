@@ -14,6 +14,7 @@ from core.market.shadow_tables import (
     ShadowSlice,
     ShadowVenue,
 )
+from tests.each import each
 from tests.integration.api.conftest import Clock
 
 E6 = 1_000_000
@@ -145,10 +146,8 @@ def test_the_quartermaster__shows_bands_rates_and_the_move_that_is_planned(
 
 
 @pytest.mark.usefixtures("held")
-@pytest.mark.parametrize("min_n", [1, 2, 3])
-@pytest.mark.parametrize(
-    "dims", ["gap_cause", "gap_cause,deviation_pattern", "chain,session,grade_pair"]
-)
+@each("min_n", [1, 2, 3])
+@each("dims", ["gap_cause", "gap_cause,deviation_pattern", "chain,session,grade_pair"])
 def test_slices__sum_to_the_whole(client: TestClient, dims: str, min_n: int) -> None:
     shown = read(client, f"/arb/shadow/attribution?dims={dims}&min_n={min_n}")
     assert sum(one["n"] for one in shown["slices"]) == shown["n"] == 3

@@ -11,6 +11,7 @@ from api.kernel.operation import Deps
 from core.credits.ledger import writer as credit_ledger
 from core.credits.tables import CreditEntry
 from core.subscriptions.tables import SubscriptionPurchase
+from tests.each import each
 from tests.integration.api.conftest import Clock, Limit, reason
 from tests.integration.api.subscriptions.conftest import Subscriber, subscriber_of
 
@@ -119,7 +120,7 @@ def test_a_preview_before_another_purchase__is_a_changed_price(subscriber: Subsc
     assert subscriber.available() == HAD - 10_000
 
 
-@pytest.mark.parametrize("sent", ["x", "é", "A" * 38, "A" * 64])
+@each("sent", ["x", "é", "A" * 38, "A" * 64])
 def test_a_made_up_preview__is_refused_by_its_field(subscriber: Subscriber, sent: str) -> None:
     refused = subscriber.subscribe(1, preview_id=sent)
     assert reason(refused) == (400, "invalid_parameter")

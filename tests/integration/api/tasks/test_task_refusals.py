@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from api.areas.tasks.rules import Truth
 from api.areas.tasks.tables import Task
 from api.kernel.operation import Access
+from tests.each import each
 from tests.integration.api.conftest import Limit, login
 from tests.integration.api.tasks.conftest import TRANSLATION, Market, named, owned_pair
 
@@ -136,7 +137,7 @@ def test_after_the_review__no_claim_is_taken_and_after_the_settlement_no_proof(
     assert market.written() == before
 
 
-@pytest.mark.parametrize("points", ["0", "0.0", "100.1", "1.25", "-1", 0, 1000, "a", True])
+@each("points", ["0", "0.0", "100.1", "1.25", "-1", 0, 1000, "a", True])
 def test_points__outside_their_range_are_refused(market: Market, points: Any) -> None:
     refused = market.client.post(
         "/admin/tasks", json=TRANSLATION | {"points": points}, headers=market.operator
@@ -149,7 +150,7 @@ def test_points__outside_their_range_are_refused(market: Market, points: Any) ->
         assert session.scalar(select(func.count()).select_from(Task)) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"category": "Translation"},
