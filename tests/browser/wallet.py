@@ -139,10 +139,6 @@ class BrowserWallet:
             self.sent.append(answer["result"])
         return answer
 
-    def confirm_held(self) -> str:
-        """The newest that it holds, though no page waits for its answer: the hash."""
-        return str(self._send(self.held.pop())["result"])
-
     def _wallet_getCapabilities(self, params: list[Any]) -> Any:  # noqa: N802  # JSON-RPC's name
         if not self.batches:
             return {"error": {"code": -32601, "message": "method not found"}}

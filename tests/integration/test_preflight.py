@@ -20,6 +20,7 @@ from core.settings import Settings
 from scripts import _preflight as preflight
 from scripts._preflight import CHECKS, Check, Preflight, asked_of
 from scripts.preflight import findings_of
+from tests.each import each
 from tests.integration.chain_fixtures import CHAIN_ID, DeployedChain
 from tests.personas import DEPLOYER, KEEPER, OWNER, STRANGER
 
@@ -72,7 +73,7 @@ def faults(check: Check, place: Place, **changes: Any) -> str:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "check",
     [preflight.check_nodes, preflight.check_clock, preflight.check_database, preflight.check_factory,
      preflight.check_guard, preflight.check_keeper, preflight.check_settler],

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from api.client.verify.findings import Verdict
-from core.anchors.rules import epoch_end_s, epoch_of
+from core.anchors.rules import epoch_of
 from core.chain.nodes import Nodes, Request
 from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
@@ -85,16 +85,6 @@ def as_of(block: dict[str, Any]) -> dict[str, Any]:
     number = int(block["number"], 16)
     place = {"block_number": number, "reverts_block_number": number}
     return place | {"block_hash": block["hash"]}
-
-
-def before_every_post(record: AnchoredRecord) -> dict[str, Any]:
-    """The newest block of hours before the mandate, in which the anchors' contract is there."""
-    number = min(post.block_number for post in record.posts(record.contract).values())
-    while True:
-        block = record.chain.rpc.call("eth_getBlockByNumber", [hex(number), False])
-        if int(block["timestamp"], 16) < epoch_end_s(record.first) - 2 * 3_600:
-            return as_of(block)
-        number -= 1
 
 
 # A rewritten past

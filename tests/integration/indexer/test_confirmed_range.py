@@ -31,6 +31,7 @@ from tests.integration.indexer.test_reserve_attacks import nodes
 from tests.integration.indexer.test_reserve_job import place
 from tests.integration.reserve_token import TokenOnChain
 from tests.personas import AGENT, OWNER
+from tests.slow import few
 
 __all__ = ["following", "nodes", "token"]
 HOSTS = ("first", "second", "third")
@@ -107,7 +108,7 @@ REPORTED: dict[str, tuple[tuple[View, ...], bool, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("case", REPORTED)
+@pytest.mark.parametrize("case", few([*REPORTED], plain=4))
 def test_what_nodes_are_reported_to_answer(
     following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked], case: str
 ) -> None:

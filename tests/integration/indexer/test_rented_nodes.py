@@ -22,6 +22,7 @@ from tests.integration.rented import (
     RentedNodes,
     claims_height,
 )
+from tests.slow import few
 
 Working = tuple[Issued, str]
 Make = Callable[..., "Renting"]
@@ -106,10 +107,8 @@ BALANCED = {
     for urls, pick, splits, calls in product((1, 2), Pick, (False, True), (10, 25, 50, 100))
 }
 QUICK = [
-    "1 URL, alternating, request, 25 a second",
     "1 URL, random, call, 50 a second",
     "2 URL, alternating, request, 25 a second",
-    "2 URL, sticky, call, 50 a second",
 ]
 
 
@@ -165,7 +164,7 @@ def test_every_balancer_with_every_plan__is_followed_within_three_blocks(
 # Plans
 
 
-@pytest.mark.parametrize("refuses", Refuses, ids=lambda one: one.name)
+@pytest.mark.parametrize("refuses", few([*Refuses], plain=1), ids=lambda one: one.name)
 @pytest.mark.parametrize("backends", [(0,), (0, 3)], ids=["one machine", "two"])
 def test_46_blocks_behind_on_25_calls_a_second__it_catches_up_and_stays_near(
     rent: Make, follower: Follower, refuses: Refuses, backends: tuple[int, ...]
@@ -177,7 +176,9 @@ def test_46_blocks_behind_on_25_calls_a_second__it_catches_up_and_stays_near(
     assert max(renting.live(30)) <= NEAR
 
 
-@pytest.mark.parametrize("refuses", [Refuses.WHOLE, Refuses.SINGLE], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "refuses", few([Refuses.WHOLE, Refuses.SINGLE], plain=1), ids=lambda one: one.name
+)
 def test_a_reorg_of_64_on_50_calls_a_second__is_unwound(
     rent: Make, follower: Follower, refuses: Refuses
 ) -> None:

@@ -95,21 +95,6 @@ def test_each_reason__is_named_as_solidity_names_it(follower: Follower, working:
     assert reasons(follower) == list(calls)
 
 
-@pytest.mark.row("2.11 reason unknown for chain-found reverts")
-def test_a_reason_outside_the_contracts_refusals__reads_as_unknown_beside_its_name(
-    follower: Follower, working: Working
-) -> None:
-    mandate, vault = working
-    follower.deployed.send(AGENT, vault, refused_calls(follower)["NotOwner"])
-    follower.catch_up()
-    refusal = notes(follower, mandate)[0].payload["refusal"]
-    assert (refusal["reason"], refusal["contract_error"], refusal["attempted"]) == (
-        "unknown",
-        "NotOwner",
-        {"function": "withdraw"},
-    )
-
-
 def test_after_a_stop__the_former_agents_attempt_is_found(
     follower: Follower, working: Working
 ) -> None:

@@ -15,7 +15,7 @@ from core.chain.errors import RpcRefusedError, RpcUnreachableError
 from core.chain.nodes import Nodes
 from core.mandate.chain.reader import VaultReader
 from indexer.chain import tip
-from indexer.chain.fetch import BlockContradictionError, BlockUnavailableError
+from indexer.chain.fetch import BlockContradictionError
 from tests.integration.chain_fixtures import USDC
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.node_transport import in_threads
@@ -32,9 +32,6 @@ class TwoNodes(httpx.BaseTransport):
         self.asked: list[str] = []
         self.head: str | None = None  # first's latest block; None: the chain's
         self.receipts: str = "whole"  # or null, cut, dead, refused
-        self.parent: str | None = None  # of first's latest block; None: the chain's
-        self.is_foreign = False  # whether first's blocks by height are another chain's
-        self.has_heights = True  # whether first has blocks by their height
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         body, is_first = json.loads(request.content), request.url.host == "first"
@@ -51,10 +48,6 @@ class TwoNodes(httpx.BaseTransport):
         answer = self._sent(body)
         if is_first and isinstance(body, dict):
             answer = self._said(body, answer)
-        elif is_first and not self.has_heights:
-            answer = [{**one, "result": None} for one in answer]
-        elif is_first and self.is_foreign:
-            answer = [{**one, "result": _foreign(one["result"])} for one in answer]
         return httpx.Response(200, json=answer)
 
     def _said(self, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -69,18 +62,6 @@ class TwoNodes(httpx.BaseTransport):
             }
         if body["method"] == "eth_getBlockReceipts" and self.receipts != "whole":
             answer["result"] = None if self.receipts == "null" else answer["result"][1:]
-        if (
-            body["method"] == "eth_getBlockByNumber"
-            and body["params"][0] == "latest"
-            and self.is_foreign
-        ):
-            answer["result"] = _foreign(answer["result"])
-        if (
-            body["method"] == "eth_getBlockByNumber"
-            and body["params"][0] == "latest"
-            and self.parent is not None
-        ):
-            answer["result"]["parentHash"] = self.parent
         return answer
 
     def _sent(self, body: Any) -> Any:
@@ -89,17 +70,6 @@ class TwoNodes(httpx.BaseTransport):
 
     def close(self) -> None:
         self._real.close()
-
-
-def _foreign(block: dict[str, Any]) -> dict[str, Any]:
-    """The same block on a chain whose hashes all begin with another digit, linked to one
-    another.
-    """
-    changed = {
-        key: "0x" + hex(int(block[key][2], 16) ^ 15)[2:] + block[key][3:]
-        for key in ("hash", "parentHash")
-    }
-    return {**block, **changed}
 
 
 @pytest.fixture
@@ -166,45 +136,4 @@ def test_receipts_that_are_wrong__end_the_round_unwritten_and_the_next_asks_the_
         follower.tip.round()
     assert (set(nodes.asked), follower.story(mandate)[-1]) == ({"first"}, "deposit")
     assert hosts_of_a_round(nodes, follower) == {"second"}
-    assert follower.story(mandate)[-1] == "move"
-
-
-def test_a_head_that_hangs_in_the_air__writes_nothing_and_the_next_round_asks_the_other(
-    follower: Follower, nodes: TwoNodes, working: Working
-) -> None:
-    mandate, vault = working
-    nodes.parent = "0x" + "ab" * 32
-    follower.deployed.buy(vault, USDC)
-    follower.tip.round()
-    assert follower.story(mandate)[-1] == "deposit"
-    assert hosts_of_a_round(nodes, follower) == {"second"}
-    assert follower.story(mandate)[-1] == "move"
-
-
-def test_a_head_above_blocks_that_are_not_there__the_next_round_asks_the_other(
-    follower: Follower, nodes: TwoNodes, working: Working
-) -> None:
-    mandate, vault = working
-    nodes.has_heights = False
-    follower.deployed.buy(vault, USDC)
-    follower.deployed.anvil.mine(3)
-    with pytest.raises(BlockUnavailableError):
-        follower.tip.round()
-    assert hosts_of_a_round(nodes, follower) == {"second"}
-    assert follower.story(mandate)[-1] == "move"
-
-
-def test_a_chain_that_no_longer_holds_what_was_final__is_disputed_by_the_other_and_halts_nothing(
-    follower: Follower, nodes: TwoNodes, working: Working
-) -> None:
-    """The head's height is ours and its hash is not; below, first has nothing that is ours."""
-    mandate, vault = working
-    follower.deployed.anvil.mine(1)
-    follower.catch_up()
-    follower.deployed.buy(vault, USDC)
-    nodes.is_foreign = True
-    follower.tip.round()
-    nodes.asked.clear()
-    follower.tip.round()
-    assert set(nodes.asked) == {"second"}
     assert follower.story(mandate)[-1] == "move"

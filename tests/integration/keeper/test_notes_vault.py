@@ -307,10 +307,6 @@ def test_of_more_tokens_than_a_vault_holds__those_stay_that_most_exchanges_list(
     assert faults_of(made(database)) == []
 
 
-def test_a_market_without_tokens__has_an_index(database: Database) -> None:
-    assert list(notes_of(made(database))) == ["_index.md"]
-
-
 def test_the_vaults_claims__are_read_by_one_query_a_page_of_250(
     database: Database, market: MarketIds
 ) -> None:

@@ -69,23 +69,6 @@ def test_a_pro_note__adds_keys_and_sections__and_is_open(
     assert "35.50 bps, 12.25 bps after fees for 1,000 USD; transfer open; **actionable**" in note
 
 
-def test_what_is_not_known__is_absent(client: TestClient, market: MarketIds) -> None:
-    front = front_of(read(client, "BTC"))
-    assert "contracts" not in front
-    assert all(value is not None for value in front.values())
-
-
-def test_an_ungraded_token__has_a_null_grade_alone(
-    client: TestClient, market: MarketIds, database: Database
-) -> None:
-    with database.write() as session:
-        state = session.get_one(MarketAssetState, market.assets["DUST"])
-        state.grade = state.grade_worst = state.gpa_7d = None
-    front = front_of(read(client, "DUST"))
-    assert front["grade"] is None
-    assert "grade_worst" not in front
-
-
 def test_a_collision__is_flagged__with_each_assets_contracts(
     client: TestClient, market: MarketIds, database: Database
 ) -> None:
@@ -294,7 +277,7 @@ def test_backlinks__are_the_notes_that_lead_to_one(
     assert client.get("/kg/notes?links_to=class/other").json()["notes"] == []
 
 
-@pytest.mark.parametrize("named", ["con", "CON", "CON--a3dbc4b6"])
+@each("named", ["con", "CON", "CON--a3dbc4b6"])
 def test_backlinks_of_a_ticker_whose_file_has_another_name__are_found_by_either(
     client: TestClient, market: MarketIds, database: Database, named: str
 ) -> None:

@@ -16,6 +16,7 @@ from core.chain.remote_signer import RemoteSigner, RemoteSignerError
 from core.chain.signer import Signer
 from core.errors import OutsideError
 from scripts._ports import free_port
+from tests.each import each
 from tests.integration.chain_fixtures import CHAIN_ID, start_anvil
 from tests.personas import KEEPER, STRANGER
 from tests.remote_signer import FakeRemoteSigner, serving
@@ -105,7 +106,7 @@ def test_repr__shows_the_address_and_no_key(signer: Signer) -> None:
 # What only a remote signer can do wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         ("chainId", 1),
@@ -149,7 +150,7 @@ def test_sign_transaction__answer_of_clef__is_taken(
     assert remote.sign_transaction(TRANSACTION) == KEEPER.signer.sign_transaction(TRANSACTION)
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [None, 7, [], {}, "", "0x", "0x02", "0x02c0", "not hex", {"raw": None}],
 )
@@ -180,7 +181,7 @@ def _high_s(raw: str) -> str:
     return f"{body}{'01' if parity == '80' else '80'}{r}a0{order - s:064x}"
 
 
-@pytest.mark.parametrize("spoil", [_cut, _longer, _other_s, _high_s])
+@each("spoil", [_cut, _longer, _other_s, _high_s])
 def test_sign_transaction__spoiled_bytes__are_refused(
     fake: FakeRemoteSigner, remote: RemoteSigner, spoil: Callable[[str], str]
 ) -> None:

@@ -208,33 +208,6 @@ values (:id, :bucket, 120, 120, 0, 0, :spread, :depth, 1)
     assert of_less_than_a_day == {}
 
 
-@pytest.mark.slow
-def test_an_exchange_of_many_cards__hides_no_other(venue: Venue) -> None:
-    with venue.database.write() as session:
-        for n, exchange in enumerate(["kraken", *["mexc"] * 300]):
-            session.add(
-                MarketInsight(
-                    key=str(n),
-                    kind="mm_exit",
-                    exchange=exchange,
-                    token=f"T{n}",
-                    day=NOON.date(),
-                    headline="",
-                    evidence={},
-                    is_suppressed=n == 300,
-                    is_simulated=True,
-                    at=NOON,
-                    updated_at=NOON,
-                )
-            )
-    with venue.database.read() as session:
-        shown = shadow_views.insights(session, NOON.date(), 200)
-        assert [one.token for one in shown[:2]] == ["T299", "T298"]
-        assert (len(shown), shown[-1].exchange) == (51, "kraken")
-        assert len(shadow_views.insights(session, NOON.date(), 3)) == 3
-        assert shadow_views.insights(session, NOON.date() + timedelta(days=1), 3) == []
-
-
 def test_the_feed__has_a_card_again_when_it_is_suppressed(venue: Venue) -> None:
     venue.close(0, 1, NOON)
     venue.step(NOON + MINUTE)

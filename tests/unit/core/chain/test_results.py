@@ -2,7 +2,6 @@
 same call.
 """
 
-import gzip
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -430,25 +429,6 @@ def test_an_answer_without_end__is_cut_off_at_its_most_bytes(
     assert VaultReader(rpc, {}).block_number() == 5
     assert (read, rpc.stats()[0].failures) == (1_100_000, {"garbled": 1})
     assert MOST_ANSWER_BYTES == 64 * 2**20
-
-
-def test_an_encoding_that_may_unfold_to_any_size__is_refused_unread() -> None:
-    def handle(request: httpx.Request) -> httpx.Response:
-        assert request.headers["Accept-Encoding"] == "gzip, deflate"
-        content = json.dumps(honest(json.loads(request.content))).encode()
-        if request.url.host == "bomb":
-            return httpx.Response(
-                200,
-                headers={"Content-Encoding": "gzip, gzip"},
-                content=gzip.compress(gzip.compress(content)),
-            )
-        return httpx.Response(
-            200, headers={"Content-Encoding": "gzip"}, content=gzip.compress(content)
-        )
-
-    rpc = Nodes(["http://bomb", "http://good"], transport=in_threads(httpx.MockTransport(handle)))
-    assert VaultReader(rpc, {}).block_number() == 5
-    assert rpc.stats()[0].failures == {"garbled": 1}
 
 
 def test_a_pre_confirmed_receipt__is_none_yet() -> None:

@@ -7,11 +7,14 @@ from dataclasses import replace
 from math import log2
 from typing import Any, Final
 
+import pytest
+
 from core.fund.rules.plan import FollowerAccount, SignalFacts, plan, shown_market
 from core.fund.rules.sessions import MarketSession, SessionState
+from tests.slow import few
 from tests.unit.core.fund.made import AT, MARKET, USD, facts, snapshot
 
-PLANS, ACCOUNTS = 2_000, 20
+ACCOUNTS = 20
 SIGNALS: Final = [
     {"weight_e4": weight, "leverage_e2": leverage}
     for weight in (-10_000, -2_500, -1, 0, 1, 2_499, 2_500, 9_999, 10_000)
@@ -30,7 +33,7 @@ MARKETS: Final[list[dict[str, Any]]] = [
 PAID: Final = "402, or what was paid for"
 
 
-def questions() -> list[dict[str, Any]]:
+def questions(plans: int) -> list[dict[str, Any]]:
     """The edges of the rules, and values between them; of 20 accounts, one of them unknown."""
     draw = random.Random(60)
     positions = (0, 1, -1, 250 * USD, 249_999_999, -250 * USD, 8 * USD, 10**13)
@@ -46,7 +49,7 @@ def questions() -> list[dict[str, Any]]:
             "max_leverage_e2": draw.choice((1, 98, 99, 100, 101, 2_000, draw.randint(1, 2_000))),
             "max_order_usdc_e6": draw.choice((0, 1, 10 * USD, 250 * USD, 10**13)),
         }
-        for _ in range(PLANS)
+        for _ in range(plans)
     ]
 
 
@@ -58,8 +61,9 @@ def told(asked: SignalFacts) -> object:
     return made.disposition, made.reason, made.retry_at, shown_market(asked, made)
 
 
-def test_free_answers__tell_no_bit_of_weight_and_leverage() -> None:
-    asked, seen = questions(), []
+@pytest.mark.parametrize("plans", few([100, 2_000], plain=1))
+def test_free_answers__tell_no_bit_of_weight_and_leverage(plans: int) -> None:
+    asked, seen = questions(plans), []
     for market in MARKETS:
         answers = {
             tuple(told(replace(facts(**market), **signal, **question)) for question in asked)
@@ -73,7 +77,7 @@ def test_free_answers__tell_no_bit_of_weight_and_leverage() -> None:
 
 def test_the_oracle__hears_what_it_is_told() -> None:
     """Where the signal is paid, the same questions tell weights and leverages apart."""
-    asked = questions()[:200]
+    asked = questions(200)
     paid = {
         tuple(str(plan(replace(facts(is_paid=True), **signal, **question))) for question in asked)
         for signal in SIGNALS
