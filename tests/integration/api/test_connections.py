@@ -71,17 +71,3 @@ def test_a_body_that_is_compressed__is_415(client: TestClient) -> None:
         415,
         "unsupported_media_type",
     )
-
-
-@pytest.mark.parametrize("name", ["\u3164", "quant\u3164", "\u2800", "\ufe0f", "\u115f\u1160"])
-def test_a_name_that_shows_nothing__is_no_name(client: TestClient, name: str) -> None:
-    """A Hangul filler is a letter to Unicode, and an empty line to whoever reads it."""
-    answer = client.post("/auth/agent/connect", json={"agent_name": name})
-    assert (answer.status_code, answer.json()["detail"].split(":")[0]) == (400, "agent_name")
-
-
-def test_a_name_with_an_emoji__is_a_name(client: TestClient) -> None:
-    assert (
-        client.post("/auth/agent/connect", json={"agent_name": "\u2764\ufe0f quant"}).status_code
-        == 200
-    )

@@ -13,7 +13,7 @@ from core.mandate.chain.calldata import Funding
 from core.mandate.rules.terms import MandateTerms
 from tests.integration.chain_fixtures import DeployedChain
 from tests.integration.indexer.conftest import Follower
-from tests.personas import AGENT, STRANGER
+from tests.personas import STRANGER
 
 MOST_MONEY = 2**53 - 1  # SpendWindowLib.MAX_CAP
 PLACE = "m_Zq9Zq9Zq9Zq9"  # bytes in the call data that others take the place of
@@ -87,23 +87,3 @@ def test_whatever_a_stranger_names_a_vault__it_is_kept_and_the_others_go_on(
     assert all(row.mandate_id is None for row in found[:-1])
     assert (found[-1].address, found[-1].mandate_id) == (bytes.fromhex(vault[2:]), mandate.id)
     assert follower.story(mandate) == ["signed", "vault_created", "deposit"]
-
-
-def test_what_a_stranger_has_us_keep_of_a_name__is_bounded(follower: Follower) -> None:
-    for name in ("NUL", "6,000 characters", "controls"):
-        make(follower.deployed, HOSTILE[name](follower.deployed))
-    make(follower.deployed, follower.deployed.terms("m_unknown234", owner=STRANGER.address))
-    follower.catch_up()
-    assert [row.public_id for row in vaults(follower)] == [None, None, None, "m_unknown234"]
-
-
-def test_logs_of_a_strangers_vault__are_taken_as_any_others(follower: Follower) -> None:
-    """Its deposit, agent and stop are nobody's ledger."""
-    chain = follower.deployed
-    terms = chain.terms("m_\x00", owner=STRANGER.address)
-    make(chain, terms)
-    vault = chain.reader.predict_vault(chain.digest(terms))
-    chain.succeed(STRANGER, vault, calldata.set_agent(AGENT.address))
-    chain.succeed(STRANGER, vault, calldata.stop("\x00\x00"))
-    follower.catch_up()
-    assert follower.tip.cursor.hash == follower.head_hash
