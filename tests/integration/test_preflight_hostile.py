@@ -23,6 +23,7 @@ from scripts import _preflight_database
 from scripts._deployments import load
 from scripts._preflight_database import KEEPS, durability_line
 from scripts.preflight import app, findings_of
+from tests.each import each
 from tests.integration.test_preflight import Place, faults, found, place
 
 __all__ = ["place"]
@@ -41,7 +42,7 @@ def test_what_others_say__is_one_printable_line_of_bounded_length() -> None:
     assert len(line) < 2_000
 
 
-@pytest.mark.parametrize(
+@each(
     "record",
     [
         "[]", "{}", "null", "nonsense", "[" * 100_000, '{"chain_id": 84532}',

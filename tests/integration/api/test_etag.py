@@ -1,13 +1,12 @@
 """What may be kept, by whom, and for how long (docs/rules.md#cached-answers)."""
 
-import pytest
-
+from tests.each import each
 from tests.integration.api.conftest import KEY, TestClient, connect
 
 KEPT = [("/agent/catalog", 300), ("/.well-known/service.json", 300), ("/mandate-wallet/board", 10)]
 
 
-@pytest.mark.parametrize(("path", "max_age_s"), KEPT)
+@each(("path", "max_age_s"), KEPT)
 def test_an_answer_to_nobody__may_be_kept_by_anyone(
     client: TestClient, path: str, max_age_s: int
 ) -> None:
@@ -20,14 +19,14 @@ def test_an_answer_to_nobody__may_be_kept_by_anyone(
         assert again.headers[name] == first.headers[name]
 
 
-@pytest.mark.parametrize("named", ['"x", {tag}', '"x"|{tag}', "W/{tag}", "*"])
+@each("named", ['"x", {tag}', '"x"|{tag}', "W/{tag}", "*"])
 def test_if_none_match__is_a_list_compared_weakly(client: TestClient, named: str) -> None:
     tag = client.get("/mandate-wallet/board").headers["ETag"]
     sent = [("If-None-Match", line) for line in named.format(tag=tag).split("|")]
     assert client.get("/mandate-wallet/board", headers=sent).status_code == 304
 
 
-@pytest.mark.parametrize("named", ['"x"', "garbage", ""])
+@each("named", ['"x"', "garbage", ""])
 def test_another_tag__gets_the_whole_answer(client: TestClient, named: str) -> None:
     assert client.get("/mandate-wallet/board", headers={"If-None-Match": named}).status_code == 200
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from api.client.verify.ledger_check import KeptHead, LedgerDiffersError
 from api.client.verify.ledger_main import signals as app
 from api.client.verify.signals_check import check_signals
+from tests.each import each
 from tests.integration.api.conftest import Clock
 from tests.integration.api.fund.conftest import BTC, ETH, Office
 from tests.ledger_lines import Change, changed, rehashed
@@ -64,7 +65,7 @@ def test_a_ledger_without_historical_rows__is_whole_and_empty(
     assert (found.rows, found.is_whole) == (0, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "change", "name"),
     [
         (1, lambda line: line["body"].pop("mid"), "signals.form"),
@@ -77,7 +78,7 @@ def test_a_line_that_was_changed__is_named(
     assert differs(changed(served, row, change)) == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "change", "name"),
     [
         (2, lambda line: line["body"].update(at="2020-01-01T00:00:00.000000Z"), "signals.time"),

@@ -7,6 +7,7 @@ from starlette.testclient import TestClient
 
 from core.db.engine import Database
 from core.mandate.queries import SAMPLE_ID
+from tests.each import each
 from tests.integration.api.conftest import Clock
 from tests.integration.api.mandates.stage import ADAPTER, CHAIN_ID, CONTRACTS
 from tests.world.mandates import Place
@@ -26,7 +27,7 @@ def seeded(database: Database, clock: Clock) -> None:
     seed(database, PLACE, clock.now, agents=1, days=40)
 
 
-@pytest.mark.parametrize("part", READS)
+@each("part", READS)
 def test_sample__is_read_without_a_credential_and_says_that_it_is_simulated(
     seeded: None, client: TestClient, part: str
 ) -> None:
@@ -42,8 +43,8 @@ def test_overview__names_none_without_a_simulated_world(client: TestClient) -> N
     assert client.get("/overview").json()["sample_mandate_id"] is None
 
 
-@pytest.mark.parametrize("part", READS)
-@pytest.mark.parametrize("mandate_id", [OTHERS, "m_aaaaaaaaaa"])
+@each("part", READS)
+@each("mandate_id", [OTHERS, "m_aaaaaaaaaa"])
 def test_other_mandates__want_a_credential_whether_they_exist_or_not(
     seeded: None, client: TestClient, mandate_id: str, part: str
 ) -> None:
@@ -52,7 +53,7 @@ def test_other_mandates__want_a_credential_whether_they_exist_or_not(
     assert mandate_id not in answer.text
 
 
-@pytest.mark.parametrize("part", READS)
+@each("part", READS)
 def test_the_samples_id__wants_a_credential_while_nothing_is_seeded(
     client: TestClient, part: str
 ) -> None:

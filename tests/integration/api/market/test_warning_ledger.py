@@ -13,6 +13,7 @@ from api.client.verify.ledger_main import warnings as app
 from api.client.verify.warnings_check import check_warnings
 from core.db.engine import Database
 from core.market.ledger import writer
+from tests.each import each
 from tests.ledger_lines import Change, changed, rehashed
 from tests.market_rows import MarketIds
 
@@ -59,7 +60,7 @@ def test_answers__are_read_on_and_put_together(
     assert differs(first + first) == "warnings.gap"
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "change", "name"),
     [
         (1, lambda line: line["body"].update(severity="warning!"), "warnings.chain"),
@@ -92,7 +93,7 @@ def test_what_is_no_ledger__is_not_sound(content: bytes) -> None:
         assert not check_warnings([], [])[0].is_whole
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "change", "name"),
     [
         (2, lambda line: line["body"].update(at="2020-01-01T00:00:00.000000Z"), "warnings.time"),

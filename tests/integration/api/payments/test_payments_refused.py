@@ -89,7 +89,7 @@ def nothing_happened(shop: Shop) -> bool:
     return (shop.income, shop.states(), shop.settler.settled) == (0, [], 0)
 
 
-@pytest.mark.parametrize("name", BAD)
+@each("name", BAD)
 def test_a_payment__that_is_bad__is_refused_with_what_is_wrong(shop: Shop, name: str) -> None:
     make, sentence = BAD[name]
     answer = shop.get(make(shop))
