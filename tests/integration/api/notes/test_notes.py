@@ -277,7 +277,7 @@ def test_backlinks__are_the_notes_that_lead_to_one(
     assert client.get("/kg/notes?links_to=class/other").json()["notes"] == []
 
 
-@each("named", ["con", "CON", "CON--a3dbc4b6"])
+@pytest.mark.parametrize("named", ["con", "CON", "CON--a3dbc4b6"])
 def test_backlinks_of_a_ticker_whose_file_has_another_name__are_found_by_either(
     client: TestClient, market: MarketIds, database: Database, named: str
 ) -> None:
