@@ -12,11 +12,13 @@ Laws
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
+from posixpath import dirname, join, normpath
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -36,29 +38,12 @@ MEDIA_TYPES: Mapping[str, str] = {
 PREFIX = "/web/"
 PLACEHOLDER = "/web/HASH/"
 PRELOADED = "<!-- modules of the first page -->"
-# Folders whose modules every page needs, but for what is loaded when it is shown.
-FIRST_PAGE = ("app", "vendor")
-LOADED_WHEN_SHOWN = frozenset(
-    {
-        "vendor/charts.js",
-        "vendor/swagger-ui.js",
-        "app/chart.js",
-        "app/bytes.js",
-        "app/canonical.js",
-        "app/consistency.js",
-        "app/events.js",
-        "app/market.js",
-        "app/market_columns.js",
-        "app/markdown.js",
-        "app/paged.js",
-        "app/record.js",
-        "app/table.js",
-        "app/terms.js",
-        "app/wallet_money.js",
-    }
-)
+FIRST_MODULE = "app/main.js"
+# From where a module is loaded with the one that names it; `import("...")` loads when it is called.
+IMPORTED = re.compile(r'\b(?:from|import)\s*"(\.\.?/[^"]+)"')
 # Files of the chain of `make up`, which has a wallet that is built in.
 LOCAL = "local/"
+LOCAL_MODULES = ("local/wallet.js", "local/start.js")
 LOCAL_PARTS = "<!-- of the local chain -->"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -155,13 +140,8 @@ def _files() -> Mapping[str, bytes]:
 
 def _page(files: Mapping[str, bytes], version: str, local_rpc: str | None) -> bytes:
     """index.html with the version in its links, and all modules of the first page asked for at once."""
-    modules = sorted(
-        name
-        for name in files
-        if name.endswith(".js")
-        and name.split("/")[0] in FIRST_PAGE
-        and name not in LOADED_WHEN_SHOWN
-    )
+    first = (FIRST_MODULE, *LOCAL_MODULES) if local_rpc else (FIRST_MODULE,)
+    modules = loaded_with(files, first)
     links = "\n".join(
         f'<link rel="modulepreload" href="{PREFIX}{version}/{name}">' for name in modules
     )
@@ -174,6 +154,18 @@ def _page(files: Mapping[str, bytes], version: str, local_rpc: str | None) -> by
     )
     text = files["index.html"].decode().replace(LOCAL_PARTS, parts)
     return text.replace(PRELOADED, links).replace(PLACEHOLDER, f"{PREFIX}{version}/").encode()
+
+
+def loaded_with(files: Mapping[str, bytes], names: Iterable[str]) -> list[str]:
+    """These modules, and all that are loaded before they run, each once."""
+    found, waiting = dict[str, None](), deque(names)
+    while waiting:
+        name = waiting.popleft()
+        if name not in found:
+            found[name] = None
+            imported = IMPORTED.findall(files[name].decode())
+            waiting += [normpath(join(dirname(name), one)) for one in imported]
+    return list(found)
 
 
 def _answers(name: str, content: bytes, headers: Mapping[str, str]) -> WebAnswers:

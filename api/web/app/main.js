@@ -14,11 +14,11 @@ import {
   readService,
   service,
   session,
+  wallet,
   walletState,
 } from "./session.js";
 import { SignIn, WalletButton } from "./sign_in.js";
 import { nextTheme, theme, turnTheme } from "./theme.js";
-import { Transactions } from "./transaction_card.js";
 import { html, now, render, signal, Title, useEffect, useErrorBoundary, useState } from "./ui.js";
 
 /** @type {Readonly<Record<string, {load: () => Promise<any>, label?: string, isPublic?: boolean}>>} */
@@ -109,6 +109,20 @@ function App() {
 /** The pages' parts, once the first page is there: they are at hand when the service is away. */
 function loadAll() {
   for (const { load } of Object.values(PAGES)) void load().catch(() => null);
+}
+
+/** The cards of the wallet's transactions: without a wallet there are none, and their modules are not loaded. */
+function Transactions() {
+  const [Cards, setCards] = useState(/** @type {any} */ (null));
+  const isChosen = wallet.value !== null;
+  useEffect(() => {
+    if (!isChosen) return;
+    import("./transaction_card.js").then(
+      (module) => setCards(() => module.Transactions),
+      () => null, // the service is away; a page that begins a transaction loads them too, and says so
+    );
+  }, [isChosen]);
+  return Cards === null ? null : html`<${Cards} />`;
 }
 
 /** @param {Event} event */

@@ -3,7 +3,6 @@
 // Whoever changes the account in the wallet sees it at once: a session of another account is not used for signing.
 
 import { computed, effect, signal } from "../vendor/signals.js";
-import { wordsOf } from "./abi.js";
 import { get, onExpired, post, token } from "./api.js";
 import { requireSignIn } from "./sign-in-text.js";
 import { Wallet, WalletError, Wallets } from "./wallet.js";
@@ -113,17 +112,6 @@ export async function connect(found) {
 export function chosenWallet() {
   if (wallet.value !== null) return wallet.value;
   throw new WalletError(wallets.value.length > 0 ? "unauthorized" : "no_wallet");
-}
-
-/**
- * One word that a contract answers through the wallet. Errors: WalletError, also on another network.
- * @param {number} chainId @param {string} to @param {string} data
- */
-export async function askedWord(chainId, to, data) {
-  const chosen = chosenWallet();
-  await chosen.requireChain(chainId);
-  const [word = "0"] = wordsOf(await chosen.request("eth_call", [{ to, data }, "latest"]), 1);
-  return BigInt(`0x${word}`);
 }
 
 /** Sign in: one signature, which moves no money. */

@@ -1,11 +1,22 @@
-// What the wallet itself can pay, read from the chain before anything is signed.
+// What the wallet itself can pay, read from the chain through it before anything is signed.
 
-import { addressWord } from "./abi.js";
+import { addressWord, wordsOf } from "./abi.js";
 import { SELECTORS } from "./contracts.js";
 import { amountText } from "./format.js";
 import { useResource } from "./resource.js";
-import { askedWord, FAUCET, isLoopback, readService, wallet, walletState } from "./session.js";
+import { chosenWallet, FAUCET, isLoopback, readService, wallet, walletState } from "./session.js";
 import { Amount, html, Notice } from "./ui.js";
+
+/**
+ * One word that a contract answers through the wallet. Errors: WalletError, also on another network.
+ * @param {number} chainId @param {string} to @param {string} data
+ */
+export async function askedWord(chainId, to, data) {
+  const chosen = chosenWallet();
+  await chosen.requireChain(chainId);
+  const [word = "0"] = wordsOf(await chosen.request("eth_call", [{ to, data }, "latest"]), 1);
+  return BigInt(`0x${word}`);
+}
 
 /** @returns {Promise<{usdc: bigint, wei: bigint} | null>} null: no wallet on the service's network */
 async function read() {

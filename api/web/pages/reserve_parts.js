@@ -1,6 +1,7 @@
 // What the parts of the Reserve page share: amounts of the token, and questions to its contract through the wallet.
 
-import { askedWord, chosenWallet, walletState } from "../app/session.js";
+import { chosenWallet, walletState } from "../app/session.js";
+import { askedWord } from "../app/wallet_money.js";
 
 /** @typedef {import("../app/answers.js").ReserveConfig} ReserveConfig */
 
