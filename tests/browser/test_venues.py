@@ -64,6 +64,10 @@ def test_plan__a_sale__reverts_below_what_the_owner_accepts(open_page: Open, pla
     least.fill("99.5")
     page.get_by_role("button", name="Unwind").click()
     card = page.locator("[data-card]").first
+    expect(card).to_contain_text(
+        "Sell the position at Lending pool (ERC-4626) for at least 99.50 USDC"
+    )
+    expect(card).to_contain_text("A sale that would bring less than 99.50 USDC is refused.")
     card.get_by_role("button", name="Send with wallet").click()
     expect(card).to_have_attribute("data-phase", "recorded", timeout=45_000)
     assert opened.errors == []

@@ -6,15 +6,16 @@
 // - A sponsored buy pays the reserve token and its treasury, what the page says, and mints to the buyer. The contracts
 //   are those of GET /reserve/config, and token and batch say so themselves.
 // - A call is of this network, sends no ether, and is the function that the button names, at the mandate's vault, its
-//   factory or USDC. What a vault pays out goes to its owner.
+//   factory or USDC. What a vault pays out goes to its owner. A sale leaves the position that is named, and for no less
+//   than the page says.
 //
 // What cannot be compared here stays the service's word: that its factory and its USDC are the real ones, which wallet
 // an agent has, and what a clause says beside its figures (docs/console.md#security).
 // Loaded when something is to be signed.
 
-import { addressWord, uintWord } from "./abi.js";
+import { addressWord, uintWord, unwindArguments } from "./abi.js";
 import { bytesOf, concat, hexOf, keccak } from "./bytes.js";
-import { VAULT_SHELL_HASH } from "./contracts.js";
+import { EXITS, RELEASE, VAULT_SHELL_HASH } from "./contracts.js";
 import { units } from "./format.js";
 import { keccak256 } from "./keccak.js";
 import { guardTargetsHash, rulesHash, TERMS_FIELDS, termsDigest } from "./terms.js";
@@ -26,9 +27,10 @@ import { WalletError } from "./wallet-errors.js";
  * @typedef {{chain_id: number, contracts: Record<string, any>}} Service
  * @typedef {keyof typeof FUNCTIONS} Does
  * `owner` signs. `does`: what the page says, one a call. `vault`: of the mandate; null: it has none, and no call of one
- * is right. `amount` in USDC base units, and `agent`: null where the page names none.
+ * is right. `amount` in USDC base units, and `agent`: null where the page names none. `sale`: of an unwind, the adapter
+ * that is left, and the least that it may bring in USDC base units; null where its exit takes no minimum.
  * @typedef {{owner: string, service: Service, vault: string | null, does: readonly Does[], amount?: bigint | null,
- *   agent?: string | null}} Shown
+ *   agent?: string | null, sale?: {adapter: string, least: bigint | null} | null}} Shown
  */
 
 const WORD = 64; // hex digits of 32 bytes
@@ -63,6 +65,7 @@ const FUNCTIONS = Object.freeze({
   removeAgent: ["vault", "removeAgent()"],
   setAgent: ["vault", "setAgent(address)"],
   stop: ["vault", "stop(bytes32)"],
+  release: ["vault", "unwind((address,uint256,bytes)[])"],
   unwind: ["vault", "unwind((address,uint256,bytes)[])"],
   withdraw: ["vault", "withdraw(address,address,uint256)"],
 });
@@ -238,8 +241,29 @@ function requireCall({ to, data, value, chain_id: chainId }, does, shown) {
   if (does === "approve") same("who may take USDC", addressAt(words, 0), vault);
   if (does === "withdraw") same("the receiver", addressAt(words, 1), owner);
   if (does === "setAgent" && agent !== null) same("the agent", addressAt(words, 0), agent);
+  if (does === "release" || does === "unwind") requireExit(data, does, shown.sale ?? null);
   const moved = { approve: words[1], deposit: words[0], withdraw: words[2] }[String(does)];
   if (moved !== undefined && amount !== null) same("how much", BigInt(`0x${moved}`), amount);
+}
+
+/**
+ * One exit of the adapter that the page names, of all its units or as many as the venue pays, for no less than it says;
+ * or the handing over of the venue's own tokens. Nothing else is in the call.
+ * @param {string} data of unwind @param {"release" | "unwind"} does @param {Shown["sale"]} sale
+ */
+function requireExit(data, does, sale) {
+  const digits = data.slice(10).toLowerCase();
+  const target = addressAt(digits.match(/.{64}/g) ?? [], 3);
+  const length = Number.parseInt(digits.slice(6 * WORD, 7 * WORD), 16) * 2;
+  const exit = `0x${digits.slice(7 * WORD, 7 * WORD + length)}`;
+  same("the calls of the unwind", digits, unwindArguments([{ target, data: exit }]));
+  same("the position that is closed", target, sale?.adapter);
+  if (does === "release") return same("how the position is left", exit, RELEASE);
+  const known = EXITS[exit.slice(0, 10)];
+  if (known === undefined) throw differs("how the position is left", exit);
+  same("how the position is left", exit.length, 10 + WORD * (known.takesMinimum ? 2 : 1));
+  const least = known.takesMinimum ? BigInt(`0x${exit.slice(-WORD)}`) : "none";
+  same("the least that it may bring", least, sale?.least ?? "none");
 }
 
 /**

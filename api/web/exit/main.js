@@ -6,7 +6,7 @@ import { downloadSafeBatch, safeBatch } from "../app/safe.js";
 import { perform } from "../app/transaction_view.js";
 import { Transactions } from "../app/transactions.js";
 import { Wallet, Wallets, walletError } from "../app/wallet.js";
-import { units } from "../app/words.js";
+import { units, usdcText } from "../app/words.js";
 import { releaseCall, stopCall, takesMinimum, unwindCall, withdrawCall } from "./calls.js";
 import { chainName, knownChain } from "./chains.js";
 import { button, byId, el, show } from "./dom.js";
@@ -176,7 +176,8 @@ function doing(key, vault, chainId, isBatched, put) {
     unwind: (position, text) => {
       const least = takesMinimum(position) ? minimumOf(text) : null;
       const call = unwindCall(vault, position, chainId, least);
-      if (call !== null) put("Close the position", [call]);
+      const title = `Close the position${least === null ? "" : ` for ${boundText(least)}`}`;
+      if (call !== null) put(title, [call]);
       else tell(key, "Type the least that you accept, such as 99.5; 0 accepts any price.");
     },
     release: (position) =>
@@ -185,6 +186,11 @@ function doing(key, vault, chainId, isBatched, put) {
     together: isBoth ? () => put("Stop and withdraw", [stop, withdraw]) : null,
     token: (text) => void takeToken(key, vault, chainId, text, put),
   };
+}
+
+/** @param {bigint} least USDC base units */
+function boundText(least) {
+  return least === 0n ? "any price" : `at least ${usdcText(least)} USDC`;
 }
 
 /**

@@ -1,6 +1,7 @@
 // What the owner can do now, each button with what it does. Calls are built by the service and signed by the wallet.
 
 import { get, post } from "../app/api.js";
+import { VENUES } from "../app/contracts.js";
 import { clock, units, usdc, words } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -24,7 +25,7 @@ import { useWork } from "../app/work.js";
  * @typedef {import("../app/work.js").Run} Run
  * What the page says of the calls: see app/consistency.js. `vault`: where the mandate has none yet.
  * @typedef {{does: readonly import("../app/consistency.js").Does[], vault?: string, amount?: bigint | null,
- *   agent?: string | null}} Said
+ *   agent?: string | null, sale?: import("../app/consistency.js").Shown["sale"]}} Said
  */
 
 /** @param {{data: WholeMandate, reload: () => Promise<void>}} props */
@@ -267,14 +268,16 @@ function Plan({ mandate, plan }) {
     ${batch ? html`<${Notice} title="In one transaction"><p>${batch.what_happens}</p><div class="row"><button type="button" class="stop" disabled=${isBusy} onClick=${() => act("Stop and withdraw", batch.calls, batch.what_happens, { does: ["stop", "withdraw"], amount: units(batch.amount_usdc) })}>Stop and withdraw at once</button></div><//>` : null}
     <${Refused} error=${error} />
     <ol class="list">${plan.steps.map(({ n, note, type, call, ...step }) => {
+      const does = type === "close" ? "unwind" : type;
+      const sold = step.adapter_address ? { adapter: step.adapter_address, least: null } : null;
       const button =
         call?.data &&
-        html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note, { does: [type === "close" ? "unwind" : type] })}>${STEPS[type]}</button>`;
+        html`<button type="button" disabled=${isBusy} onClick=${() => act(note, [call], call.what_happens ?? note, { does: [does], sale: sold })}>${STEPS[type]}</button>`;
       const sale = { note, type, call, ...step };
       if (step.min_proceeds_usdc !== null || step.reason === "minimum_needed")
         return html`<${Sale} key=${n} n=${n} step=${sale} mandate=${mandate} run=${run} isBusy=${isBusy} />`;
       if (step.release_call)
-        return html`<${Waiting} key=${n} n=${n} note=${note} release=${step.release_call} isOver=${!["signed", "working"].includes(mandate.status)} isBusy=${isBusy} act=${act} />`;
+        return html`<${Waiting} key=${n} n=${n} note=${note} release=${step.release_call} sale=${sold} isOver=${!["signed", "working"].includes(mandate.status)} isBusy=${isBusy} act=${act} />`;
       return html`<li class="row" key=${n}><span class="quiet">${n}</span><div class="grow"><p>${note}</p>
         ${step.est_proceeds_usdc ? html`<p class="quiet">about <${Amount} value=${step.est_proceeds_usdc} /></p>` : null}</div>
         ${button || html`<span class="quiet">${words(step.reason) || step.who_signs_text || "nothing to send"}</span>`}</li>`;
@@ -293,7 +296,12 @@ function Sale({ n, step, mandate, run, isBusy }) {
     event.preventDefault();
     void run(async () => {
       const built = step.call?.data && least === proposed ? step.call : await unwindFor(least);
-      await send(step.note, mandate, built, { does: ["unwind"] });
+      const sale = { adapter: step.adapter_address ?? "", least: units(least) };
+      const bound = sale.least === 0n ? "any price" : `at least ${usdc(least)} USDC`;
+      const what_happens = `${sale.least === 0n ? "The sale accepts any price." : `A sale that would bring less than ${usdc(least)} USDC is refused.`} ${built.what_happens ?? ""}`;
+      const where = VENUES[`${step.venue}_adapter`]?.title;
+      const title = `Sell the position${where ? ` at ${where}` : ""} for ${bound}`;
+      await send(title, mandate, { ...built, what_happens }, { does: ["unwind"], sale });
     });
   };
   /** @param {string} min_usdc */
@@ -313,11 +321,11 @@ function Sale({ n, step, mandate, run, isBusy }) {
 
 /**
  * What its venue does not pay now.
- * @param {{n: number, note: string, release: BuiltCall, isOver: boolean, isBusy: boolean,
+ * @param {{n: number, note: string, release: BuiltCall, sale: Said["sale"], isOver: boolean, isBusy: boolean,
  *   act: (title: string, calls: BuiltCall[], what: string, said: Said) => void}} props
  */
-function Waiting({ n, note, release, isOver, isBusy, act }) {
+function Waiting({ n, note, release, sale, isOver, isBusy, act }) {
   const what = "The venue's own tokens go to your vault; the exit page withdraws them.";
   return html`<li class="row"><span class="quiet">${n}</span><div class="grow"><p>${note}</p></div>
-    ${isOver ? html`<button type="button" disabled=${isBusy} onClick=${() => act("Take the venue's tokens", [release], what, { does: ["unwind"] })}>Take its tokens</button>` : html`<span class="quiet">after the stop</span>`}</li>`;
+    ${isOver ? html`<button type="button" disabled=${isBusy} onClick=${() => act("Take the venue's tokens", [release], what, { does: ["release"], sale })}>Take its tokens</button>` : html`<span class="quiet">after the stop</span>`}</li>`;
 }

@@ -11,6 +11,8 @@ import {
   requirePurchase,
   requireTerms,
 } from "../../../api/web/app/consistency.js";
+import { uintWord, unwindArguments } from "../../../api/web/app/abi.js";
+import { RELEASE, SELECTORS } from "../../../api/web/app/contracts.js";
 import { requireSignIn } from "../../../api/web/app/sign-in-text.js";
 import { WalletError } from "../../../api/web/app/wallet-errors.js";
 
@@ -163,6 +165,42 @@ test("a pause gives the vault to no other agent, and a resume to the one that is
   refused(() => requireCalls([working.resume], { ...shown, does: ["removeAgent"] }));
   refused(() => requireCalls([working.resume], { ...shown, does: ["setAgent"], agent: THIEF }));
 });
+
+const ADAPTER = "0x00000000000000000000000000000000000000ad";
+const [REDEEM, SELL] = ["0x7cbc2373", "0xe4849b32"]; // with a minimum, and without one
+const unwind = (...exits) => {
+  const calls = exits.map(({ target = ADAPTER, data }) => ({ target, data }));
+  return { ...working.stop, data: SELECTORS.unwind + unwindArguments(calls) };
+};
+const word = (value) => uintWord(BigInt(value));
+const redeem = (least) => ({ data: REDEEM + word(7) + word(least) });
+const sale = (least, does = "unwind") => {
+  return { owner, service, vault: VAULT, does: [does], sale: { adapter: ADAPTER, least } };
+};
+
+test("a sale has the minimum that the page shows, at the position that it names", () => {
+  requireCalls([unwind(redeem(99_500_000))], sale(99_500_000n));
+  requireCalls([unwind(redeem(0))], sale(0n));
+  requireCalls([unwind({ data: SELL + word(7) })], sale(null));
+  requireCalls([unwind({ data: RELEASE })], sale(null, "release"));
+});
+
+const SALES = {
+  "for less than is shown": [unwind(redeem(99_499_999)), sale(99_500_000n)],
+  "for any price": [unwind(redeem(0)), sale(99_500_000n)],
+  "with a minimum where none is shown": [unwind(redeem(1)), sale(null)],
+  "without one where one is shown": [unwind({ data: SELL + word(7) }), sale(99_500_000n)],
+  "at another adapter": [unwind({ ...redeem(1), target: THIEF }), sale(1n)],
+  "of two positions": [unwind(redeem(1), redeem(1)), sale(1n)],
+  "by an exit that is not known": [unwind({ data: `0xa9059cbb${word(7)}` }), sale(null)],
+  "with more behind it": [unwind({ data: REDEEM + word(7) + word(1) + word(0) }), sale(1n)],
+  "that hands over tokens": [unwind({ data: RELEASE }), sale(null)],
+  "that is no release": [unwind({ data: SELL + word(7) }), sale(null, "release")],
+  "of a position that nobody named": [unwind(redeem(1)), { ...sale(1n), sale: null }],
+};
+for (const [what, [call, shown]] of Object.entries(SALES)) {
+  test(`a sale ${what} is not sent`, () => refused(() => requireCalls([call], shown)));
+}
 
 test("a mandate without a vault has no call of one", () => {
   refused(() => requireCalls([working.stop], { owner, service, vault: null, does: ["stop"] }));
