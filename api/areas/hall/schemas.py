@@ -113,6 +113,14 @@ class HouseBook(AnswerBody):
     record: RecordStrip | None
 
 
+class BuildProgress(AnswerBody):
+    """How far the build is: ledgers are counted first, then the figures of agents are made."""
+
+    ledgers: int = Field(description="of mandates that were signed and have an agent")
+    counted: int = Field(description="of them, to their newest row")
+    agents_left: int
+
+
 class Hall(AnswerBody):
     """`stale`: the Hall was last built more than ten minutes ago."""
 
@@ -121,6 +129,7 @@ class Hall(AnswerBody):
     computed_at: str | None
     stale: bool
     pending: bool = Field(description="there was no build yet")
+    progress: BuildProgress | None = Field(description="while pending or stale")
     next_cursor: str | None
 
 

@@ -11,6 +11,7 @@ from api.areas.hall.rules.shown import SORTS, record_to_json
 from api.areas.hall.rules.standing import DAYS_NEEDED, TRADES_NEEDED, AgentRecord, Window
 from api.areas.hall.rules.sums import WINDOWS
 from api.areas.hall.schemas import (
+    BuildProgress,
     CurvePoint,
     Hall,
     HallDelegators,
@@ -65,12 +66,14 @@ def browse(call: ReadCall, caller: Nobody, command: HallQuery) -> Answer[Hall]:
     )
     shown, next_cursor = page.cut(found, lambda agent: agent.agent_id)
     house = call.deps.parts.of(House)
+    build = _build(call, computed_at)
     return Answer(
         Hall(
             agents=[_row(agent, house.is_house(agent.agent_id)) for agent in shown],
             house_book=_house_book(call) if page.before is None else None,
             next_cursor=next_cursor,
-            **_build(call, computed_at),
+            progress=_progress(call) if build["stale"] else None,
+            **build,
         )
     )
 
@@ -120,6 +123,12 @@ def _build(call: ReadCall, computed_at: datetime | None) -> dict[str, Any]:
         "stale": computed_at is None or call.now - computed_at > STALE_AFTER,
         "pending": computed_at is None,
     }
+
+
+def _progress(call: ReadCall) -> BuildProgress:
+    counted, ledgers = sources.counted_ledgers(call.db)
+    left = queries.count_due(call.db)
+    return BuildProgress(ledgers=ledgers, counted=counted, agents_left=left)
 
 
 def _house_book(call: ReadCall) -> HouseBook | None:

@@ -2,7 +2,7 @@
 
 import { get, pages, post, put } from "../app/api.js";
 import { Plot, Spark } from "../app/chart.js";
-import { clock, integer, percent, shortHash, units, words } from "../app/format.js";
+import { clock, counted, integer, percent, shortHash, units, words } from "../app/format.js";
 import { figure } from "../app/market.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -22,6 +22,7 @@ import {
   PageHead,
   Time,
   Unknown,
+  useEffect,
   useState,
 } from "../app/ui.js";
 import { useWork } from "../app/work.js";
@@ -44,6 +45,7 @@ import { AgentDeeds, Secrets } from "./agent_secrets.js";
 const WINDOWS = /** @type {readonly Window[]} */ (["7d", "30d", "90d", "since"]);
 const MOST_AGENTS = 1_000;
 const DAY_MS = 86_400_000;
+const BUILDING_S = 5;
 
 /** @param {{path: string[]}} props */
 export default function Agents({ path }) {
@@ -54,6 +56,7 @@ export default function Agents({ path }) {
 function Hall() {
   const window = windowOf();
   const accepting = place.value.query.get("accepting") === "1";
+  const [isBuilding, setBuilding] = useState(false);
   const found = useResource(
     (stop) =>
       pages("/mandate-wallet/hall", "agents", {
@@ -62,13 +65,13 @@ function Hall() {
         stop,
       }),
     [accepting],
-    { everyS: 120 },
+    { everyS: isBuilding ? BUILDING_S : 120 },
   );
+  useEffect(() => setBuilding(found.data?.first.stale ?? false), [found.data]);
   return html`<${PageHead} title="Agents" lead="Ranked by days live; a click on a heading sorts by it. Figures are computed from the ledger; what an agent only says of itself is on its own page.">
       ${session.value ? html`<a class="button" href=${link("agents", "mine")}>Your agents</a>` : null}<//>
     <${Read} of=${found} what="the agents">${(/** @type {Listed} */ data) => html`
-      ${data.first.pending ? html`<${Notice} title="The first build is under way"><p>Records are computed every two minutes.</p><//>` : null}
-      ${data.first.stale ? html`<${Notice} tone="attention" title="These figures are old"><p>They were computed ${data.first.computed_at ? clock(data.first.computed_at) : "some time ago"}; the next build is late.</p><//>` : null}
+      <${Build} hall=${data.first} />
       ${data.rows.some((one) => one.simulated) ? html`<${Notice} title="Simulated records are among these"><p>They are marked, and come from no chain.</p><//>` : null}
       ${
         data.rows.length === 0
@@ -78,6 +81,20 @@ function Hall() {
             <label class="row"><input type="checkbox" checked=${accepting} onChange=${() => setQuery({ accepting: accepting ? null : "1" })} />takes mandates</label><//>`
       }
       ${data.isWhole ? null : html`<p class="quiet">The first ${integer(data.rows.length)} agents.</p>`}`}<//>`;
+}
+
+/**
+ * How far a build is that is the first one, or late.
+ * @param {{hall: import("../app/answers.js").Answer<"/mandate-wallet/hall">}} props
+ */
+function Build({ hall: { pending, stale, computed_at: at, progress } }) {
+  if (!stale || !progress) return null;
+  const { counted: done, ledgers, agents_left: left } = progress;
+  const title = pending ? "The first build is under way" : "These figures are old";
+  const isCounting = done < ledgers;
+  return html`<${Notice} tone=${pending ? "" : "attention"} title=${title}>
+    <p>${at ? `They were computed ${clock(at)}; the next build is late. ` : ""}${isCounting ? `${integer(done)} of ${integer(ledgers)} ledgers are counted.` : left > 0 ? `All ledgers are counted; the figures of ${counted(left, "agent")} are next.` : "Records are computed every two minutes."}</p>
+    ${isCounting ? html`<progress max=${ledgers} value=${done} aria-label="Ledgers counted"></progress>` : null}<//>`;
 }
 
 function windowOf() {

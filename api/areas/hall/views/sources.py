@@ -118,6 +118,20 @@ def grown(session: Session, mandate_ids: Collection[int]) -> list[GrownMandate]:
     return [GrownMandate(*row) for row in session.execute(query)]
 
 
+def counted_ledgers(session: Session) -> tuple[int, int]:
+    """How many ledgers of agents' mandates are counted to their ends, and how many there are."""
+    is_counted = HallMandate.seq == MandateHead.seq
+    query = (
+        select(func.count().filter(is_counted), func.count())
+        .select_from(Mandate)
+        .join(MandateHead, MandateHead.mandate_id == Mandate.id)
+        .outerjoin(HallMandate, HallMandate.mandate_id == Mandate.id)
+        .where(Mandate.agent_id.is_not(None), Mandate.signed_at.is_not(None))
+    )
+    counted, ledgers = session.execute(query).one()
+    return counted, ledgers
+
+
 def terms_of(mandate: Mandate) -> DayTerms:
     """Errors: whatever terms that nobody can read raise."""
     facts = mandate_facts(mandate)
