@@ -182,6 +182,7 @@ def _state(
             "gpa_7d": {"A": 4.0, "B": 3.0, "F": 0.0}[pair.grade],
             "graded_at": now,
             "grade_version": "grade_v1",
+            "week_closes": [pair.price * (0.9 + 0.005 * half_days) for half_days in range(15)],
         }
     return add_state(
         session,

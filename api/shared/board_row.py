@@ -22,11 +22,13 @@ from core.kept import KeptNewest
 from core.listings.rules import EXCHANGES, TICKER_PATTERN, exchange_of
 from core.market import board_views
 from core.market.board_views import BoardValues, PlacedRow
+from core.market.rollups import CLOSE_EVERY, WEEK
 from core.market.rules.grade import Letter
 from core.times import instant_text_or_none, utc_text
 
 STALE_AFTER_LOOKS: Final = 3  # a listing that was not measured for so long is stale
 LEAST_STALE_S: Final = 180
+DAY: Final = timedelta(days=1)
 
 MOST_ROWS: Final = 8_192  # that a process keeps, three kilobytes each
 
@@ -79,6 +81,12 @@ class BoardRow(AnswerBody):
     ask_2_usd: Figure
     slip_10k_bps: Figure = Field(description="of 10,000 dollars, on the worse side")
     volume_24h_usd: Figure
+    change_24h_bps: Figure = Field(description="of the mid, since about 24 hours ago")
+    change_7d_bps: Figure = Field(description="of the mid, since about seven days ago")
+    week_closes: list[Figure] = Field(
+        description="of the mid, every 12 hours of the week before the grade, the oldest first, with "
+        "five significant digits; empty before the first grade"
+    )
     is_truncated: bool | None = Field(
         description="true: the venue gives no deeper book, and depth is at least this"
     )
@@ -157,6 +165,7 @@ def _kept_rows(call: ReadCall, placed: Sequence[PlacedRow]) -> list[KeptRow]:
 
 def _shown(row: BoardValues) -> KeptRow:
     """A BoardRow as a JSON object, but for what its columns alone do not say."""
+    closes = row["week_closes"] or []
     fields = {
         "token_id": row["token_id"],
         "token": row["token"],
@@ -172,6 +181,9 @@ def _shown(row: BoardValues) -> KeptRow:
         "ask_2_usd": short(row["ask_2_usd"]),
         "slip_10k_bps": short(worse_of(row["slip_buy_10k_bps"], row["slip_sell_10k_bps"])),
         "volume_24h_usd": short(row["volume_24h_usd"]),
+        "change_24h_bps": _change_bps(row["mid"], closes, DAY),
+        "change_7d_bps": _change_bps(row["mid"], closes, WEEK),
+        "week_closes": [None if one is None else float(f"{one:.5g}") for one in closes],
         "is_truncated": row["is_truncated"],
         "grade": row["grade"],
         "score": short(row["score"]),
@@ -197,6 +209,15 @@ def _shown(row: BoardValues) -> KeptRow:
         **simulated(row["is_simulated"]),
     }
     return KeptRow(fields, row["sampled_at"], row["every_s"])
+
+
+def _change_bps(
+    price: float | None, closes: Sequence[float | None], since: timedelta
+) -> float | None:
+    """Of the price, against the close so long before the last one. None: one of them is unknown."""
+    back = since // CLOSE_EVERY
+    first = closes[-1 - back] if len(closes) > back else None
+    return short((price / first - 1) * 10_000) if price is not None and first else None
 
 
 def simulated(is_simulated: bool) -> dict[str, Any]:

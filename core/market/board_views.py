@@ -60,6 +60,7 @@ ROW: Final = (
     "in_depth_usd", "in_spread_bps", "in_slip_10k_bps", "in_volume_24h_usd", "in_volume_30d_usd",
     "in_uptime", "in_hours", "in_coverage", "graded_at", "can_deposit", "can_withdraw",
     "has_st_tag", "has_caution", "sampled_at", "every_s", "fault", "source", "is_simulated",
+    "week_closes",
 )  # fmt: skip
 """The columns of listing_state that a row of the board shows."""
 

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market import copying, states
+from core.market.rollups import WEEK, close_buckets
 from core.market.rules import grade
 from core.market.rules.grade import GRADE_VERSION, LETTERS, GradeColumns
 from core.market.tables import MarketGrade
@@ -53,6 +54,7 @@ update listing_state s set grade = x.grade, grade_streak = x.streak, score = x.s
     in_depth_usd = x.depth_usd, in_spread_bps = x.spread_bps, in_slip_10k_bps = x.slip_10k_bps,
     in_volume_24h_usd = x.volume_24h_usd, in_volume_30d_usd = x.volume_30d_mean_usd, in_uptime = x.uptime,
     in_hours = x.hours, in_coverage = x.coverage, gpa_7d = g.gpa, best_24h = g.best, graded_at = :hour, grade_version = :version,
+    week_closes = w.closes,
     order_usd = coalesce(x.volume_24h_usd, s.order_usd), updated_at = greatest(s.updated_at, :now)
 from unnest(:ids, :grade, :streak, :score, :provisional, :gates, :part_depth, :part_spread, :part_slippage,
             :part_volume, :part_uptime, :depth_usd, :spread_bps, :slip_10k_bps, :volume_24h_usd,
@@ -64,6 +66,12 @@ left join (
            min(letter) filter (where hour > :day) as best
     from grade_hour where hour > :week and hour <= :hour and letter is not null group by listing_id
 ) g on g.listing_id = x.id
+left join (
+    select l.id, array_agg(r.close order by m.bucket) as closes
+    from unnest(:ids) as l(id) cross join unnest(cast(:marks as timestamptz[])) as m(bucket)
+    left join snap_2h r on r.listing_id = l.id and r.bucket = m.bucket and r.bucket = any(cast(:marks as timestamptz[]))
+    group by l.id
+) w on w.id = x.id
 where s.listing_id = x.id
 """)
 _ASSETS: Final = text("""
@@ -208,7 +216,7 @@ def write(session: WriteSession, graded: GradedHour, hour: datetime, now: dateti
         statement = statement.replace(f":{name})", f"cast(:{name} as {kind}))")
     turn = states.take_turn(session, now)
     beside: dict[str, Any] = {"hour": hour, "now": turn, "version": GRADE_VERSION}
-    beside |= {"day": hour - DAY, "week": hour - timedelta(days=7)}
+    beside |= {"day": hour - DAY, "week": hour - WEEK, "marks": close_buckets(hour)}
     session.execute(text(statement), shown | beside)
     session.execute(_ASSETS, {"hour": hour, "now": now})
     show_peers(session, now)

@@ -10,6 +10,9 @@ from sqlalchemy import text
 from core.db.engine import WriteSession
 
 BUCKET: Final = timedelta(hours=2)
+WEEK: Final = timedelta(days=7)
+CLOSE_EVERY: Final = timedelta(hours=12)
+"""Between the closes that a listing's state has of a week."""
 BEGINNING: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 # A side that ends before the amount is dearer than any figure: of a bucket whose middle look has one
@@ -71,6 +74,14 @@ on conflict (listing_id, bucket) do update set
 
 def bucket_of(at: datetime) -> datetime:
     return at - (at - BEGINNING) % BUCKET
+
+
+def close_buckets(hour: datetime) -> list[datetime]:
+    """The buckets whose closes a listing's state has with the grade of `hour`: of a week, the oldest
+    first; the last one ends within an hour of it.
+    """
+    last = bucket_of(hour - timedelta(seconds=1))
+    return [last - WEEK + CLOSE_EVERY * n for n in range(WEEK // CLOSE_EVERY + 1)]
 
 
 def roll(session: WriteSession, bucket: datetime, now: datetime) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import (
     CheckConstraint,
+    Float,
     ForeignKey,
     Identity,
     Index,
@@ -202,7 +203,8 @@ class MarketListingState(_Measured, Base):
 
     `native_`: as the exchange writes it. `token`: the asset. `delisted_at`: it was missing or delisted
     since. `in_`: inputs of the grade, medians over the trailing 24 hours. `fault`:
-    of the last look that measured nothing since. `strong_group`: the asset that its
+    of the last look that measured nothing since. `week_closes`: of the mid, every 12 hours of the week
+    before it was last graded, the oldest first; null: nothing was measured. `strong_group`: the asset that its
     contracts make it (rules/identity.py). `order_usd`: what lists are sorted by, the volume when it
     was last graded, so that no sample moves a row in an index.
     """
@@ -271,6 +273,7 @@ class MarketListingState(_Measured, Base):
     graded_at: Mapped[datetime | None]
     grade_version: Mapped[str | None] = mapped_column(Text)
     best_24h: Mapped[str | None] = mapped_column(Text)  # the best letter of the 24 hours until then
+    week_closes: Mapped[list[float | None] | None] = mapped_column(ARRAY(Float(53)))
     strong_group: Mapped[str | None] = mapped_column(Text)
     order_usd: Mapped[float] = mapped_column(server_default=text("0"))
     updated_at: Mapped[datetime]

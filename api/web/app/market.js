@@ -144,6 +144,12 @@ export function Pair({ row }) {
   return html`<a href=${link("token", row.token_id)}>${cut(row.symbol, 41)}</a>${row.simulated ? html` <abbr class="quiet" title="from a simulated market">sim</abbr>` : null}${row.status === "halted" || row.status === "delisted" ? html` <${Badge} tone="loss">${row.status}<//>` : null}`;
 }
 
+/** A mark beside figures that are out of date. @param {{row: {sampled_at: string | null, stale: boolean}}} props */
+export function Old({ row: { sampled_at: at, stale } }) {
+  if (!stale || at === null) return null;
+  return html` <span class="attention" title=${`Seen ${clock(at)}; its last looks measured nothing.`}>▲</span>`;
+}
+
 /** @param {{row: {sampled_at: string | null, stale: boolean}}} props */
 export function Age({ row }) {
   if (row.sampled_at === null) return html`<${Unknown} why=${NOT_MEASURED} />`;

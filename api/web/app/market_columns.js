@@ -1,16 +1,20 @@
 // The columns of listings, which the board and the page of a token show alike.
 
+import { Spark } from "./chart.js";
+import { percent, words } from "./format.js";
 import {
-  Age,
   Depth,
   depthOf,
   figure,
   hundredths,
   Known,
   Letter,
+  Moved,
   NOT_MEASURED,
+  Old,
   Pair,
   Transfers,
+  Warnings,
   wholeDollars,
 } from "./market.js";
 import { html } from "./ui.js";
@@ -21,6 +25,7 @@ import { html } from "./ui.js";
  */
 
 const ORDER = "ABCDF";
+const HALF_DAY_MS = 43_200_000;
 
 /** @param {string} [own] the listing whose page this is @returns {Column} */
 export function pairColumn(own) {
@@ -32,21 +37,33 @@ export function pairColumn(own) {
     sortBy: (row) => row.symbol,
     show: (row) =>
       row.token_id === own
-        ? html`<strong>${row.symbol}</strong> <span class="quiet">this page</span>`
-        : html`<${Pair} row=${row} />`,
+        ? html`<strong>${row.symbol}</strong><div class="quiet">${row.exchange}, this page</div>`
+        : html`<${Pair} row=${row} /><div class="quiet">${row.exchange}</div>`,
   };
 }
 
-/** @param {boolean} [isShort] two letters, where many rows stand @returns {Column} */
-export function venueColumn(isShort = false) {
-  return {
-    key: "exchange",
-    label: isShort ? "At" : "Exchange",
-    text: (row) => row.exchange,
-    sortBy: (row) => row.exchange,
-    show: (row) =>
-      isShort ? html`<abbr title=${row.exchange}>${row.exchange_code}</abbr>` : row.exchange,
-  };
+/** Shown within others' cells. @type {readonly Column[]} */
+export const COLUMNS_BESIDE = [
+  { key: "exchange", label: "Exchange", isBeside: true, text: (row) => row.exchange },
+  { key: "seen", label: "Seen", isBeside: true, text: (row) => row.sampled_at },
+];
+
+/** The closes of its week, and its price now. @param {{row: BoardRow}} props */
+export function Week({ row }) {
+  const { week_closes: closes, price, graded_at: graded, sampled_at: sampled } = row;
+  const end = Date.parse(graded ?? "") || 0;
+  const past = closes.map((value, n) => ({
+    at: new Date(end - (closes.length - 1 - n) * HALF_DAY_MS).toISOString(),
+    value,
+  }));
+  const first = closes.find((one) => one !== null) ?? null;
+  const label = `Its price over seven days, from ${figure(first) ?? "unknown"} to ${figure(price) ?? "unknown"}`;
+  return html`<${Spark} points=${[...past, { at: sampled ?? new Date(end).toISOString(), value: price }]} label=${label} />`;
+}
+
+/** @param {{bps: number | null}} props */
+export function PriceMoved({ bps }) {
+  return html`<${Moved} bps=${bps} why="Its price then, or now, was not measured." />`;
 }
 
 /** @type {readonly Column[]} */
@@ -66,7 +83,28 @@ export const MEASURED_COLUMNS = [
     isNumber: true,
     text: (row) => figure(row.price_usd),
     sortBy: (row) => row.price_usd,
-    show: (row) => html`<${Known} text=${figure(row.price_usd)} why=${NOT_MEASURED} />`,
+    show: (row) =>
+      html`<${Known} text=${figure(row.price_usd)} why=${NOT_MEASURED} /><${Old} row=${row} />`,
+  },
+  {
+    key: "day",
+    label: "24 h",
+    hint: "How far the price moved in about 24 hours",
+    unit: "bps",
+    isNumber: true,
+    text: (row) => percent(rounded(row.change_24h_bps)),
+    sortBy: (row) => row.change_24h_bps,
+    show: (row) => html`<${PriceMoved} bps=${row.change_24h_bps} />`,
+  },
+  {
+    key: "week",
+    label: "7 days",
+    hint: "How far the price moved in about seven days, and its course",
+    unit: "bps",
+    isNumber: true,
+    text: (row) => percent(rounded(row.change_7d_bps)),
+    sortBy: (row) => row.change_7d_bps,
+    show: (row) => html`<${Week} row=${row} /> <${PriceMoved} bps=${row.change_7d_bps} />`,
   },
   {
     key: "spread",
@@ -104,13 +142,16 @@ export const MEASURED_COLUMNS = [
     sortBy: (row) => `${row.deposit} ${row.withdraw}`,
     show: (row) => html`<${Transfers} row=${row} />`,
   },
+  {
+    key: "warnings",
+    label: "Warnings",
+    text: (row) => row.warnings.map((one) => words(one.type)).join(", "),
+    sortBy: (row) => row.warnings.length,
+    show: (row) => html`<${Warnings} warnings=${row.warnings} />`,
+  },
 ];
 
-/** @type {Column} */
-export const AGE_COLUMN = {
-  key: "age",
-  label: "Seen",
-  text: (row) => row.sampled_at,
-  sortBy: (row) => row.sampled_at,
-  show: (row) => html`<${Age} row=${row} />`,
-};
+/** @param {number | null} bps whole hundredths of a percent */
+function rounded(bps) {
+  return bps === null ? null : Math.round(bps);
+}

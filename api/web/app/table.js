@@ -10,9 +10,10 @@ const VIRTUAL_FROM = 200;
 
 /**
  * `sortBy` gives what rows are ordered by, `text` what a filter finds and a CSV holds; null is unknown and last. A column
- * with a `unit` is of numbers that the page shows rounded: a CSV has the whole number that it is sorted by.
+ * with a `unit` is of numbers that the page shows rounded: a CSV has the whole number that it is sorted by. One that
+ * `isBeside` is shown in another one's cells: it is found by the filter, and in the CSV.
  * @template Row
- * @typedef {{key: string, label: string, isNumber?: boolean, isName?: boolean, hint?: string, unit?: string,
+ * @typedef {{key: string, label: string, isNumber?: boolean, isName?: boolean, isBeside?: boolean, hint?: string, unit?: string,
  *   sortBy?: (row: Row) => bigint | number | string | null, text: (row: Row) => string | null,
  *   show?: (row: Row) => any}} Column
  */
@@ -41,6 +42,7 @@ export function Table({
     [rows, rows.length, wanted, order],
   );
   const isLong = shown.length > VIRTUAL_FROM;
+  const drawn = columns.filter((column) => !column.isBeside);
   return html`<div class="stack tight">
     <div class="toolbar">
       ${
@@ -53,7 +55,7 @@ export function Table({
       <span class="quiet">${shown.length === rows.length ? counted(rows.length, "row") : `${shown.length} of ${counted(rows.length, "row")}`}</span>
       <button type="button" class="plain" onClick=${() => download(`${name}.csv`, csv(columns, shown), "text/csv")}>CSV</button>
     </div>
-    <${isLong ? LongBody : Body} ...${{ name, label, columns, rows: shown, keyOf, order, total }} />
+    <${isLong ? LongBody : Body} ...${{ name, label, columns: drawn, rows: shown, keyOf, order, total }} />
   </div>`;
 }
 

@@ -2,8 +2,8 @@
 
 import { get } from "../app/api.js";
 import { integer, words } from "../app/format.js";
-import { Known, share, Warnings } from "../app/market.js";
-import { AGE_COLUMN, MEASURED_COLUMNS, pairColumn, venueColumn } from "../app/market_columns.js";
+import { Known, share } from "../app/market.js";
+import { COLUMNS_BESIDE, MEASURED_COLUMNS, pairColumn } from "../app/market_columns.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { place, setQuery } from "../app/router.js";
@@ -65,16 +65,4 @@ function Grid({ data, exchange, coverage }) {
     ${data.next_offset === null ? null : html`<p class="quiet">The first ${integer(data.rows.length)}${data.total === null ? "" : ` of ${integer(data.total)}`} pairs by volume; choose an exchange to see more of its pairs.</p>`}`;
 }
 
-const COLUMNS = [
-  pairColumn(),
-  venueColumn(true),
-  ...MEASURED_COLUMNS,
-  {
-    key: "warnings",
-    label: "Warnings",
-    text: (/** @type {BoardRow} */ row) => row.warnings.map((one) => words(one.type)).join(", "),
-    sortBy: (/** @type {BoardRow} */ row) => row.warnings.length,
-    show: (/** @type {BoardRow} */ row) => html`<${Warnings} warnings=${row.warnings} />`,
-  },
-  AGE_COLUMN,
-];
+const COLUMNS = [pairColumn(), ...COLUMNS_BESIDE, ...MEASURED_COLUMNS];

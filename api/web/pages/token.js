@@ -1,7 +1,6 @@
 // What is this token worth trading? One listing beside the others of its asset, and why its grade is what it is.
 
 import { get } from "../app/api.js";
-import { Spark } from "../app/chart.js";
 import { clock, cut, integer, words } from "../app/format.js";
 import {
   Age,
@@ -11,14 +10,19 @@ import {
   figure,
   Known,
   Letter,
-  Moved,
   NOT_MEASURED,
   share,
   Transfer,
   Warned,
   wholeDollars,
 } from "../app/market.js";
-import { AGE_COLUMN, MEASURED_COLUMNS, pairColumn, venueColumn } from "../app/market_columns.js";
+import {
+  COLUMNS_BESIDE,
+  MEASURED_COLUMNS,
+  PriceMoved,
+  pairColumn,
+  Week,
+} from "../app/market_columns.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
@@ -37,7 +41,6 @@ import { Timeline } from "./token_timeline.js";
  */
 
 const EVERY_S = 30;
-const LEAST_COVERAGE = 0.5; // of what was measured less is no change of that period
 
 /** @param {{path: string[]}} props */
 export default function Token({ path: [id = ""] }) {
@@ -64,7 +67,8 @@ function Shown({ data }) {
     <section class="card figures" aria-label="Now">
       <${Figure} label="Grade" note=${listing.score === null ? "not enough data" : `${figure(listing.score, 3)} of 100`}><${Letter} letter=${listing.grade} provisional=${listing.provisional} /><//>
       <${Figure} label="Price, USD" note=${html`<${Age} row=${listing} />`}><${Known} text=${figure(listing.price_usd, 6)} why=${NOT_MEASURED} /><//>
-      <${Changes} id=${listing.token_id} />
+      <${Figure} label="24 h"><${PriceMoved} bps=${listing.change_24h_bps} /><//>
+      <${Figure} label="7 days" note=${html`<${Week} row=${listing} />`}><${PriceMoved} bps=${listing.change_7d_bps} /><//>
       <${Figure} label="Spread"><${Known} text=${bps(listing.spread_bps)} /><//>
       <${Figure} label="Depth within 2 %, USD"><${Depth} row=${listing} /><//>
       <${Figure} label="Volume, 24 h"><${Known} text=${dollars(listing.volume_24h_usd)} /><//>
@@ -78,25 +82,6 @@ function Shown({ data }) {
     <${Networks} rows=${data.networks} />
     <${Gaps} rows=${data.gaps} />
     <${Timeline} token=${listing.token} />`;
-}
-
-/** How its price changed, by the two-hour figures. @param {{id: string}} props */
-function Changes({ id }) {
-  const path = /** @type {const} */ (`/tokens/${encodeURIComponent(id)}/price/stats`);
-  const day = useResource((stop) => get(path, { days: 1 }, stop), [id], { everyS: 300 });
-  const week = useResource((stop) => get(path, { days: 7, series: 1 }, stop), [id], {
-    everyS: 300,
-  });
-  const points = (week.data?.series ?? []).map(({ at, close }) => ({ at, value: close }));
-  return html`<${Figure} label="24 h"><${Change} of=${day} /><//>
-    <${Figure} label="7 days" note=${html`<${Spark} points=${points} label="Its price over seven days; the chart below has the figures." />`}><${Change} of=${week} /><//>`;
-}
-
-/** @param {{of: import("../app/resource.js").Resource<{change_bps: number | null, coverage: number | null}>}} props */
-function Change({ of: { data, error } }) {
-  if (data === null && error === null) return html`<span class="quiet">…</span>`;
-  const isPart = (data?.coverage ?? 0) < LEAST_COVERAGE;
-  return html`<${Moved} bps=${isPart ? null : data?.change_bps} why=${error ? "Its history cannot be read now." : "Less than half of this period was measured."} />`;
 }
 
 const PARTS = /** @type {const} */ (["depth", "spread", "slippage", "volume", "uptime"]);
@@ -161,7 +146,7 @@ function Book({ book }) {
 /** @param {{data: TokenDetail}} props */
 function Venues({ data }) {
   const own = data.listing.token_id;
-  const columns = [pairColumn(own), venueColumn(), ...MEASURED_COLUMNS, AGE_COLUMN];
+  const columns = [pairColumn(own), ...COLUMNS_BESIDE, ...MEASURED_COLUMNS];
   return html`<section class="card stack" aria-labelledby="venues"><h2 id="venues">Venues side by side</h2>
     <${Table} name="venues" label="venues" columns=${columns} rows=${data.venues} keyOf=${(/** @type {BoardRow} */ row) => row.token_id} filter=${false} /></section>`;
 }
