@@ -1,18 +1,16 @@
-"""The Fund page: vaults and their rules, live signals with the locked count, a plan, the journey."""
+"""The Fund page: vaults and their rules, past signals, the paper follower, the journey."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 from sqlalchemy import update
 from sqlalchemy.dialects.postgresql import insert
 
 from api.client import Client
-from core.credits.ledger import writer as credit_ledger
 from core.db.engine import Database, WriteSession
 from core.fund import indices
 from core.fund.rules.paper import START_USDC_E6
@@ -22,12 +20,11 @@ from core.published import queries as published
 from tests.browser.conftest import Open, Opened, Place, axe
 from tests.browser.test_pages import WIDER, settle
 
-MAJORS, PAUSED, PERP = "Simulated majors", "Simulated, paused", "Simulated, leveraged"
+MAJORS, PERP = "Simulated majors", "Simulated, leveraged"
 IN_INDEX: dict[str, Any] = {
     "ticker": "BTC", "categories": [], "exclusion": None, "market": "binance_btc_usdt", "weight_e4": 10_000,
     "depth_usdc_e6": 10**12, "venues": 2, "is_deliverable": True,
 }  # fmt: skip
-MARKUP = "<img src=x onerror=hacked=1>"
 
 
 @pytest.fixture
@@ -36,17 +33,6 @@ def visitor(open_page: Open, place: Place, market: None) -> Opened:
     with written(place) as session:
         session.execute(update(MarketListingState).values(sampled_at=datetime.now(UTC)))
     return open_page(place.wallet())
-
-
-@pytest.fixture
-def follower(place: Place) -> Iterator[Client]:
-    """An agent with 20 credits: two signals."""
-    with Client(place.base_url) as client, client.connect("mirror") as agent:
-        with written(place) as session:
-            held = credit_ledger.load_balance(session, int(agent.user_id)).available
-            now = datetime.now(UTC)
-            credit_ledger.earn(session, int(agent.user_id), 20 - held, "test", {}, now)
-        yield agent
 
 
 @contextmanager
@@ -63,23 +49,6 @@ def vault_of(place: Place, name: str) -> dict[str, Any]:
     with Client(place.base_url) as client:
         found = [one for one in client.fund.vaults()["vaults"] if one["name"] == name]
     return dict(found[0])
-
-
-def consented(follower: Client, place: Place, name: str) -> int:
-    vault = vault_of(place, name)
-    follower.fund.consent(
-        vault["id"], account_address=place.facts["accounts"]["owner"]["address"],
-        max_order_usd="500", max_leverage="1", rules_hash=vault["rules_hash"],
-    )  # fmt: skip
-    return int(vault["id"])
-
-
-def of_agent(visitor: Opened, key: str | None) -> Locator:
-    """The agent's part of the vault's page, by its key."""
-    part = visitor.page.get_by_role("region", name="Live signals, for an agent")
-    part.get_by_label("The agent's key").fill(key or "")
-    part.get_by_role("button", name="Show", exact=True).click()
-    return part
 
 
 def test_the_page__leads_to_a_vault_and_says_what_it_may_trade(visitor: Opened) -> None:
@@ -131,75 +100,6 @@ def test_the_journey__of_an_owner__is_its_own(visitor: Opened) -> None:
     expect(visitor.page.get_by_text("an example")).to_have_count(0)
 
 
-def test_live_signals__show_how_many_are_locked__and_one_that_is_paid(
-    visitor: Opened, place: Place, follower: Client
-) -> None:
-    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
-    part = of_agent(visitor, follower.key)
-    expect(part.get_by_text("2 locked signals")).to_be_visible()
-    part.get_by_role("button", name="Read the newest for 10 credits").click()
-    expect(part.get_by_text(re.compile("1 locked signal$"))).to_be_visible()
-    paid = part.get_by_role("list", name="Signals that the agent paid for")
-    expect(paid).to_contain_text("ETH/USDT")
-    expect(paid).to_contain_text("weight 0.2000")
-
-
-def test_a_plan__is_previewed_with_cap__impact__session_and_what_it_cost(
-    visitor: Opened, place: Place, follower: Client
-) -> None:
-    vault = consented(follower, place, MAJORS)
-    follower.fund.signal(offered(follower, vault))  # of ETH, which the market does not have
-    visitor.go(f"fund/{vault}")
-    part = of_agent(visitor, follower.key)
-    part.get_by_role("button", name="Plan it for 10 credits").click()
-    plan = part.locator("[data-disposition]")
-    expect(plan).to_have_attribute("data-disposition", "capped")
-    expect(plan).to_contain_text("capped by the consent's largest order")
-    expect(plan).to_contain_text("500.00")
-    expect(plan).to_contain_text("bps")
-    expect(plan).to_contain_text("charged 10 credits")
-    expect(plan).to_contain_text("open")
-    expect(part.get_by_role("list", name="Signals that the agent paid for")).to_contain_text(
-        "BTC/USDT"
-    )
-
-
-def offered(follower: Client, vault: int) -> int:
-    """The signal that the list of live ones offers: the newest that is locked."""
-    offer = follower.fund.live(vault).get("payment_required")
-    assert offer is not None
-    return int(offer["resource"]["url"].rpartition("/")[2])
-
-
-def test_a_plan_without_an_order__says_why__and_that_it_was_free(
-    visitor: Opened, place: Place, follower: Client
-) -> None:
-    visitor.go(f"fund/{consented(follower, place, PAUSED)}")
-    expect(visitor.page.get_by_text("Mirroring is paused", exact=True)).to_be_visible()
-    part = of_agent(visitor, follower.key)
-    part.get_by_role("button", name="Plan it for 10 credits").click()
-    plan = part.locator("[data-disposition=refused]")
-    expect(plan).to_contain_text("Vault paused")
-    expect(plan).to_contain_text("free")
-
-
-def test_without_a_consent__the_refusal_is_shown__and_one_can_be_given(
-    visitor: Opened, place: Place, follower: Client
-) -> None:
-    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
-    part = of_agent(visitor, follower.key)
-    expect(part.get_by_text("This agent has none to this vault")).to_be_visible()
-    part.get_by_label("The account's address").fill(place.facts["accounts"]["owner"]["address"])
-    part.get_by_label("Largest order").fill("250")
-    part.get_by_role("button", name="Consent to the rules").click()
-    expect(part.get_by_role("heading", name="Consent")).to_be_visible()
-    expect(part.get_by_text("250.00")).to_be_visible()
-    part.get_by_role("button", name="Revoke the consent").click()
-    expect(part.get_by_text("The consent was revoked")).to_be_visible()
-    assert follower.fund.own_mirror(vault_of(place, MAJORS)["id"])["revoked_at"] is not None
-    expect(part.get_by_role("button", name="Plan it for 10 credits")).to_be_disabled()
-
-
 def test_the_paper_follower__is_beside_the_signals__once_it_may_be_shown(
     visitor: Opened, place: Place
 ) -> None:
@@ -232,13 +132,6 @@ def marked(place: Place, vault: int) -> None:
         )  # fmt: skip
 
 
-def test_a_key_that_is_not_valid__is_refused_on_the_page(visitor: Opened, place: Place) -> None:
-    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
-    part = of_agent(visitor, MARKUP)
-    expect(part.get_by_text("is not valid").first).to_be_visible()
-    assert visitor.page.evaluate("typeof hacked") == "undefined"
-
-
 def test_a_vault_that_is_not_there__leads_to_the_others(visitor: Opened) -> None:
     visitor.go("fund/999999")
     expect(visitor.page.get_by_text("There is no vault 999999")).to_be_visible()
@@ -246,19 +139,21 @@ def test_a_vault_that_is_not_there__leads_to_the_others(visitor: Opened) -> None
     expect(visitor.page.get_by_role("heading", name="Fund", level=1)).to_be_visible()
 
 
+def test_the_page_of_a_vault__asks_for_no_secret(visitor: Opened, place: Place) -> None:
+    visitor.go(f"fund/{vault_of(place, MAJORS)['id']}")
+    live = visitor.page.get_by_role("region", name="Live signals")
+    expect(live).to_contain_text("10 credits")
+    expect(live.get_by_role("link", name="Connect an agent")).to_be_visible()
+    expect(visitor.page.locator("input[type=password]")).to_have_count(0)
+
+
 def test_the_pages__have_nothing_serious_for_axe__and_fit_a_phone(
-    visitor: Opened, place: Place, follower: Client
+    visitor: Opened, place: Place
 ) -> None:
-    vault = consented(follower, place, MAJORS)
     visitor.page.set_viewport_size({"width": 390, "height": 844})
     serious, wide = list[str](), list[str]()
-    for path in ("fund", f"fund/{vault}", f"fund/{vault}#plan"):
-        if path.endswith("#plan"):
-            part = of_agent(visitor, follower.key)
-            part.get_by_role("button", name="Plan it for 10 credits").click()
-            expect(part.locator("[data-disposition]")).to_be_visible()
-        else:
-            visitor.go(path)
+    for path in ("fund", f"fund/{vault_of(place, MAJORS)['id']}"):
+        visitor.go(path)
         settle(visitor.page)
         serious += [f"{path}: {line}" for line in axe(visitor.page)]
         wide += [f"{path}: {one}" for one in visitor.page.evaluate(WIDER)]

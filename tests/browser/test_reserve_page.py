@@ -1,5 +1,6 @@
 """The Reserve page by clicks: a quote as one types, a purchase, a redemption, a conversion into credit."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from api.client import Client
-from tests.browser.conftest import Open, Opened, Place
+from tests.browser.conftest import Open, Opened, Place, until
 
 NOBODYS = "0x" + "ab" * 32
 THIEF = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
@@ -64,43 +65,50 @@ def test_reserve__buys_redeems_and_converts_by_clicks(
     page.get_by_role("button", name="Redeem for USDC").click()
     send(page, "Redeem 1000 RSV")
 
-    page.get_by_label("The agent's key").fill(str(agent.key))
-    page.get_by_role("button", name="Show", exact=True).click()
-    page.get_by_role("button", name=re.compile("Get a reference|Convert for this agent")).click()
+    page.get_by_label("The agent's account_ref").fill(agent.reserve.issue_ref()["account_ref"])
     expect(page.get_by_text("an account has this reference")).to_be_visible()
     page.get_by_label("Tokens to convert").fill("100")
     expect(page.get_by_test_id("converts")).to_contain_text(re.compile(r"10[0-9] credits"))
     page.get_by_role("button", name="Convert", exact=True).click()
     send(page, "Convert 100 RSV")
-    waits = page.get_by_text("waits until its block is safe")
-    expect(waits.or_(page.get_by_role("region", name="credited conversions")).first).to_be_visible()
+    expect(page.locator("input[type=password]")).to_have_count(0)
     assert opened.errors == []
 
 
-def test_reserve__buys_by_two_signatures_and_no_transaction(
+def test_reserve__signs_a_sponsored_buy_that_an_agent_hands_in(
     open_page: Open, place: Place, agent: Client
 ) -> None:
     opened = connected(open_page, place)
     page, wallet = opened.page, opened.wallet
     panel = page.get_by_role("region", name="Buy without ETH")
-    panel.get_by_label("USDC for tokens").fill("4.999999")
-    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
-    expect(panel.get_by_role("button", name="Get a quote")).to_be_disabled()
-    panel.get_by_label("USDC for tokens").fill("12.5")
-    panel.get_by_role("button", name="Get a quote").click()  # enabled once the sponsor was seen
+    panel.get_by_label("The quote that your agent got").fill("no quote")
+    panel.get_by_role("button", name="Check it").click()
+    expect(panel.get_by_role("alert")).to_contain_text("This is not a quote")
+    checked(opened, quoted(agent, wallet.address, "12.5"))
     expect(panel.get_by_test_id("sponsored-least")).to_contain_text("RSV")
     assert "eth_signTypedData_v4" not in wallet.asked
 
-    panel.get_by_role("button", name="Sign both and buy").click()
-    state = panel.get_by_test_id("sponsored-state")
-    expect(state).to_have_attribute("data-state", "paid")
-    expect(state).to_contain_text("RSV")
+    panel.get_by_role("button", name="Sign both").click()
+    signed = json.loads(panel.get_by_test_id("sponsored-signed").inner_text())
     assert wallet.asked.count("eth_signTypedData_v4") == 2
     assert wallet.sent == []
+    agent.sponsored.buy(**signed)
+    until(lambda: agent.sponsored.read(signed["id"])["state"] == "paid")
     (bought,) = agent.reserve.me()["sponsored"]
     assert (bought["usdc"], bought["buyer"]) == ("12.500000", wallet.address)
-    expect(page.get_by_text(re.compile(r"Your wallet holds [1-9]")).first).to_be_visible()
     assert opened.errors == []
+
+
+def quoted(agent: Client, buyer: str, usd: str) -> dict[str, Any]:
+    """Once the sponsor was seen."""
+    until(lambda: agent.reserve.config()["sponsor_enabled"])
+    return dict(agent.sponsored.prepare(usd=usd, buyer=buyer))
+
+
+def checked(opened: Opened, offer: dict[str, Any]) -> None:
+    panel = opened.page.get_by_role("region", name="Buy without ETH")
+    panel.get_by_label("The quote that your agent got").fill(json.dumps(offer))
+    panel.get_by_role("button", name="Check it").click()
 
 
 def test_reserve__tells_what_typed_tokens_are_worth_and_what_is_too_much(
@@ -171,7 +179,7 @@ LIES: dict[Lie, str] = {
     another_batch: "the contract that sends both",
     another_chain: "its network",
     another_usdc: "its contract",
-    more_money: "the amount",
+    more_money: "the sum",
     hardly_any_tokens: "how many tokens you get at least",
 }
 
@@ -183,23 +191,14 @@ def test_reserve__refuses_an_offer_that_was_changed_on_its_way(
     open_page: Open, place: Place, agent: Client, lie: Lie, said: str
 ) -> None:
     opened = connected(open_page, place)
-    page = opened.page
-
-    def change(route: Route) -> None:
-        answer = route.fetch()
-        offer = answer.json()
-        lie(offer)
-        route.fulfill(response=answer, json=offer)
-
-    page.route("**/reserve/buy/sponsored/prepare", change)
-    panel = page.get_by_role("region", name="Buy without ETH")
-    panel.get_by_label("USDC for tokens").fill("5")
-    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
-    panel.get_by_role("button", name="Get a quote").click()
+    offer = quoted(agent, opened.wallet.address, "5")
+    lie(offer)
+    checked(opened, offer)
+    panel = opened.page.get_by_role("region", name="Buy without ETH")
     alert = panel.get_by_role("alert")
     expect(alert).to_contain_text(f"asks for something else than this page shows: {said}")
     expect(alert).to_contain_text("Your wallet was not asked")
-    expect(panel.get_by_role("button", name="Sign both and buy")).to_have_count(0)
+    expect(panel.get_by_role("button", name="Sign both")).to_have_count(0)
     assert "eth_signTypedData_v4" not in opened.wallet.asked
 
 
@@ -218,14 +217,12 @@ def test_reserve__refuses_contracts_that_the_chain_does_not_confirm(
         assert changed != text
         route.fulfill(response=answer, body=changed)
 
-    for path in ("**/reserve/config", "**/reserve/buy/sponsored/prepare"):
-        page.route(path, change)
+    page.route("**/reserve/config", change)
     opened.go("reserve")
     page.get_by_role("button", name=opened.wallet.name).click()
     panel = page.get_by_role("region", name="Buy without ETH")
-    panel.get_by_label("USDC for tokens").fill("5")
-    panel.get_by_label("Key of the agent that buys").fill(str(agent.key))
-    panel.get_by_role("button", name="Get a quote").click()
+    offer = json.dumps(quoted(agent, opened.wallet.address, "5"))
+    checked(opened, json.loads(offer.replace(place.facts["contracts"]["usdc"], THIEF)))
     expect(panel.get_by_role("alert")).to_contain_text("the token's USDC")
     assert "eth_signTypedData_v4" not in opened.wallet.asked
 

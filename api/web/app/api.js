@@ -111,19 +111,6 @@ export function put(path, body, options = {}) {
 }
 
 /**
- * A read by an agent's key, which is kept nowhere.
- * @template {string} Path
- * @param {Path} path
- * @param {string} key
- * @param {AbortSignal} [stop]
- * @param {import("./answers.js").Query<Path>} [query]
- * @returns {Promise<import("./answers.js").Answer<Path>>}
- */
-export function getByKey(path, key, stop, query) {
-  return asked("GET", path, { key, query, signal: stop });
-}
-
-/**
  * A write by an agent's key, which is kept nowhere.
  * @template {string} Path
  * @template {import("./answers.js").Body<Path, "post">} Sent
@@ -134,17 +121,6 @@ export function getByKey(path, key, stop, query) {
  */
 export function postByKey(path, key, body) {
   return asked("POST", path, { body, key, isRepeatable: true });
-}
-
-/**
- * What an agent's key takes back; not sent again by itself, since it is done once.
- * @template {string} Path
- * @param {Path} path
- * @param {string} key
- * @returns {Promise<import("./answers.js").Answer<Path, "delete">>}
- */
-export function deleteByKey(path, key) {
-  return asked("DELETE", path, { key });
 }
 
 /**

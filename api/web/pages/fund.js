@@ -87,6 +87,17 @@ const NODES = /** @type {Readonly<Record<JourneyNodeShown["node"], string>>} */ 
   request_creation: "Ask for the vault",
   vault: "The vault is created",
 });
+/** Who takes the step, and where. @type {Readonly<Record<JourneyNodeShown["node"], unknown>>} */
+const WHO = {
+  register: html`<a href=${link("agents", "mine")}>Connect an agent</a>`,
+  link_wallet: "the agent, with its own key; you confirm the wallet",
+  first_earn: html`<a href=${link("earn")}>See what it can earn</a>`,
+  apply: "the agent or you, by the API; a bond is held",
+  pilot: "the service, on paper",
+  track_record: "the service",
+  request_creation: "the agent or you, by the API",
+  vault: "operators",
+};
 const STATES = /** @type {const} */ ({ done: "settled", in_progress: "attention", next: "" });
 
 function Journey() {
@@ -107,5 +118,5 @@ function Node({ number, one, journey }) {
   const least = one.node === "pilot" || one.node === "track_record" ? days[one.node] : null;
   return html`<li data-node=${one.node}><span class="n">${number}</span><div class="stack tight">
     <div class="head"><span>${NODES[one.node]}</span><${Badge} tone=${STATES[one.state]}>${words(one.state)}<//></div>
-    <div class="quiet">${least === null ? null : html`for ${least} days, `}<code>${one.api.method} ${one.api.endpoint}</code></div></div></li>`;
+    <div class="quiet">${least === null ? null : html`for ${least} days, `}${WHO[one.node]}</div></div></li>`;
 }

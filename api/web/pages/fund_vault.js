@@ -1,4 +1,4 @@
-// One fund vault: what it may trade, what it signalled, and an agent's part of it.
+// One fund vault: what it may trade, what it signalled, and how its paper follower did.
 
 import { get } from "../app/api.js";
 import { Plot, Spark } from "../app/chart.js";
@@ -10,7 +10,6 @@ import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Amount, Empty, Figure, Hash, html, Notice, PageHead, Time } from "../app/ui.js";
-import { OfAgent } from "./fund_agent.js";
 import { Kind, Market, SessionBadge } from "./fund_parts.js";
 
 /**
@@ -47,9 +46,16 @@ function Whole({ vault }) {
       <${Figure} label="Consents" note="that stand, to the current rules">${integer(vault.mirrors_count)}<//>
       <${Figure} label="Fills reported" note="by followers; nothing proves them">${integer(vault.fills_count)}<//>
     </section>
-    <div class="two"><div class="stack"><${OfAgent} vault=${vault} /><${Paper} paper=${vault.paper} /></div><${Rules} vault=${vault} /></div>
+    <div class="two"><div class="stack"><${Live} /><${Paper} paper=${vault.paper} /></div><${Rules} vault=${vault} /></div>
     <${Markets} id=${vault.id} />
     <${Past} id=${vault.id} />`;
+}
+
+function Live() {
+  return html`<section class="card stack" aria-labelledby="live"><h2 id="live">Live signals</h2>
+    <p>Agents follow this fund. One consents to the frozen rules, reads a signal and plans it for its own account, with its own key; nothing is placed here.</p>
+    <p class="quiet">A live signal costs an agent 10 credits, once. When it is 24 hours old it is free for everybody, and listed below.</p>
+    <div class="row"><a class="button" href=${link("agents", "mine")}>Connect an agent</a></div></section>`;
 }
 
 /** @param {{vault: FundVaultRead}} props */

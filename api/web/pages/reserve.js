@@ -3,21 +3,18 @@
 // Nothing is burned for a reference that no account has: it is asked for just before the transaction is built.
 
 import { addressWord, uintWord } from "../app/abi.js";
-import { get, getByKey, postByKey } from "../app/api.js";
+import { get } from "../app/api.js";
 import { SELECTORS } from "../app/contracts.js";
-import { amountText, integer, sentenced, units, words } from "../app/format.js";
-import { Older } from "../app/paged.js";
+import { amountText, integer, units } from "../app/format.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { walletState } from "../app/session.js";
 import { NeedsWallet } from "../app/sign_in.js";
-import { Table } from "../app/table.js";
 import { begin, changed } from "../app/transaction_card.js";
 import {
   Amount,
   Badge,
   Figure,
-  Hash,
   html,
   Notice,
   PageHead,
@@ -30,8 +27,6 @@ import { ask, sender, tokenText, tokenUnits } from "./reserve_parts.js";
 import { SponsoredBuy } from "./sponsored_buy.js";
 
 /**
- * @typedef {import("../app/answers.js").HeldConversion} HeldConversion
- * @typedef {import("../app/answers.js").OwnReserve} OwnReserve
  * @typedef {import("../app/answers.js").ReserveConfig} ReserveConfig
  * @typedef {import("../app/answers.js").ReserveQuote} ReserveQuote
  * @typedef {import("../app/answers.js").ReserveTokenState} ReserveTokenState
@@ -39,7 +34,6 @@ import { SponsoredBuy } from "./sponsored_buy.js";
  */
 
 const EVERY_S = 15;
-const PAGE_ROWS = 100;
 const TYPED_MS = 250;
 const A_CREDIT = 10_000n; // base units of USDC
 const REF = /^0x[0-9a-f]{64}$/i;
@@ -71,7 +65,6 @@ function Prices({ state }) {
 
 /** @param {{config: ReserveConfig, isPaused: boolean}} props */
 function Actions({ config, isPaused }) {
-  const [ref, setRef] = useState("");
   const held = useResource(
     () => (walletState.value.address === null ? Promise.resolve(null) : balanceOf(config)),
     [walletState.value.address],
@@ -82,8 +75,7 @@ function Actions({ config, isPaused }) {
       <${Buy} config=${config} isPaused=${isPaused} />
       <${SponsoredBuy} config=${config} />
       <${Redeem} config=${config} held=${held.data} />
-      <${Convert} config=${config} held=${held.data} ref=${ref} onRef=${setRef} />
-      <${Own} onRef=${setRef} />
+      <${Convert} config=${config} held=${held.data} />
     </div>`;
 }
 
@@ -233,9 +225,10 @@ function Redeem({ config, held }) {
     <${Refused} error=${error} /></section>`;
 }
 
-/** @param {{config: ReserveConfig, held: bigint | null, ref: string, onRef: (ref: string) => void}} props */
-function Convert({ config, held, ref, onRef }) {
+/** @param {{config: ReserveConfig, held: bigint | null}} props */
+function Convert({ config, held }) {
   const [typed, setTyped] = useState("");
+  const [ref, setRef] = useState("");
   const worth = useWorth(config, typed);
   const isRef = REF.test(ref);
   const known = useResource(
@@ -262,8 +255,8 @@ function Convert({ config, held, ref, onRef }) {
       ) => html`<dl class="pairs"><dt>The agent gets</dt><dd data-testid="converts">${integer(Number(usdc / A_CREDIT))} credits</dd>
         <dt>For</dt><dd><${Amount} exact value=${amountText(usdc)} /></dd>
         <dt>Carried to the next</dt><dd><${Amount} exact value=${amountText(usdc % A_CREDIT)} /></dd></dl>`} /></div>
-      <div class="field"><label for="ref">The agent's account_ref</label><input id="ref" required spellcheck="false" autocomplete="off" value=${ref} onInput=${(/** @type {InputOf} */ event) => onRef(event.currentTarget.value.trim())} />
-        <p class="hint">The agent gets it with its own key and gives it to you.</p></div>
+      <div class="field"><label for="ref">The agent's account_ref</label><input id="ref" required spellcheck="false" autocomplete="off" value=${ref} onInput=${(/** @type {InputOf} */ event) => setRef(event.currentTarget.value.trim())} />
+        <p class="hint">Your agent gets it with its own key and gives it to you; it also sees there what was credited.</p></div>
       <div aria-live="polite">${
         ref === ""
           ? null
@@ -281,130 +274,3 @@ function Convert({ config, held, ref, onRef }) {
     <p class="quiet">One way: tokens are burned, and 0.01 USDC of their share is one credit, once the block is safe. What is left below a credit is carried.</p>
     <${Refused} error=${error} /></section>`;
 }
-
-/** @param {{onRef: (ref: string) => void}} props */
-function Own({ onRef }) {
-  const [key, setKey] = useState("");
-  const [used, setUsed] = useState("");
-  return html`<section class="card stack" aria-labelledby="own"><h2 id="own">An agent's conversions</h2>
-    <form class="stack" onSubmit=${(/** @type {Event} */ event) => {
-      event.preventDefault();
-      setUsed(key.trim());
-    }}><div class="field"><label for="key">The agent's key</label><input id="key" type="password" autocomplete="off" required value=${key} onInput=${(/** @type {InputOf} */ event) => setKey(event.currentTarget.value)} />
-      <p class="hint">It stays in this page and is forgotten when you leave it.</p></div>
-      <div class="row"><button>Show</button></div></form>
-    ${used === "" ? null : html`<${OfAgent} key=${used} agentKey=${used} onRef=${onRef} />`}</section>`;
-}
-
-/** @param {{agentKey: string, onRef: (ref: string) => void}} props */
-function OfAgent({ agentKey, onRef }) {
-  const own = useResource((stop) => getByKey("/reserve/me", agentKey, stop), [agentKey], {
-    everyS: EVERY_S,
-    again: [changed.value],
-  });
-  const { isBusy, error, run } = useWork();
-  const issue = () =>
-    run(async () => {
-      const { account_ref } = await postByKey("/reserve/me/ref", agentKey);
-      onRef(account_ref);
-      await own.reload();
-    });
-  const claim = (/** @type {string} */ account_ref) =>
-    run(async () => {
-      await postByKey("/reserve/me/claims", agentKey, { account_ref });
-      await own.reload();
-    });
-  const [older, setOlder] = useState(/** @type {OlderConversions | null} */ (null));
-  const showOlder = (/** @type {OwnReserve} */ data) =>
-    run(async () => {
-      const before = behind(older, data);
-      if (before.next === null) return;
-      const asked = { limit: PAGE_ROWS, cursor: before.next };
-      const page = await getByKey("/reserve/me/conversions", agentKey, undefined, asked);
-      setOlder({
-        from: data.next_conversions,
-        held: [...before.held, ...page.held],
-        credited: [...before.credited, ...page.credited],
-        next: page.next_cursor,
-      });
-    });
-  return html`<${Read} of=${own} what="the agent's conversions">${(
-    /** @type {OwnReserve} */ newest,
-  ) => {
-    const more = behind(older, newest);
-    const data = {
-      ...newest,
-      held: [...newest.held, ...more.held],
-      credited: [...newest.credited, ...more.credited],
-    };
-    return html`
-      <div class="stack"><p>Reference: ${data.account_ref ? html`<${Hash} value=${data.account_ref} label="the reference" />` : "none yet"}</p>
-        <div class="row"><button type="button" disabled=${isBusy} onClick=${issue}>${data.account_ref ? "Convert for this agent" : "Get a reference"}</button></div>
-        <p class="quiet">Carried below a credit: <${Amount} exact value=${data.carried_usdc} /></p>
-        ${data.held.length === 0 ? html`<p class="quiet">No conversion waits.</p>` : html`<ul class="list">${data.held.map((one) => html`<${Held} key=${`${one.tx_hash}${one.log_index}`} one=${one} wallet=${data.wallet_address} isBusy=${isBusy} onClaim=${claim} />`)}</ul>`}
-        ${
-          data.credited.length === 0
-            ? null
-            : html`<${Table} name="conversions" label="credited conversions" rows=${data.credited} columns=${COLUMNS} keyOf=${(/** @type {{tx_hash: string, log_index: number}} */ row) => `${row.tx_hash}${row.log_index}`} />`
-        }<${Older} next=${more.next} isBusy=${isBusy} onMore=${() => showOlder(newest)} /></div>`;
-  }}<//><${Refused} error=${error} />`;
-}
-
-/**
- * What was read behind a first page; `from`: that page's cursor.
- * @typedef {{from: string | null, held: HeldConversion[], credited: CreditedConversion[], next: string | null}} OlderConversions
- */
-
-/**
- * Behind this first page: where it is another one by now, what was read before is not.
- * @param {OlderConversions | null} older
- * @param {OwnReserve} data
- * @returns {OlderConversions}
- */
-function behind(older, data) {
-  if (older !== null && older.from === data.next_conversions) return older;
-  return { from: data.next_conversions, held: [], credited: [], next: data.next_conversions };
-}
-
-/** @typedef {import("../app/answers.js").CreditedConversion} CreditedConversion */
-
-/** @type {import("../app/table.js").Column<CreditedConversion>[]} */
-const COLUMNS = [
-  {
-    key: "credits",
-    label: "Credits",
-    isNumber: true,
-    sortBy: (row) => row.credits,
-    text: (row) => String(row.credits),
-    show: (row) => integer(row.credits),
-  },
-  {
-    key: "usdc",
-    label: "For",
-    isNumber: true,
-    sortBy: (row) => units(row.usdc),
-    text: (row) => row.usdc,
-    show: (row) => html`<${Amount} exact value=${row.usdc} />`,
-  },
-  {
-    key: "credited_at",
-    label: "When",
-    text: (row) => row.credited_at,
-    show: (row) => html`<${Time} at=${row.credited_at} />`,
-  },
-];
-
-/** @param {{one: HeldConversion, wallet: string | null, isBusy: boolean, onClaim: (ref: string) => void}} props */
-function Held({ one, wallet, isBusy, onClaim }) {
-  const mayClaim = one.why === "unregistered_ref" && one.holder === wallet;
-  return html`<li class="stack tight"><div class="head"><span>${tokenText(one.tokens)} RSV, <${Amount} exact value=${one.usdc} /></span><${Badge} tone="attention">${WHY[one.why] ?? words(one.why)}<//></div>
-    ${one.is_own ? null : html`<p class="quiet">Converted by another wallet, <${Hash} value=${one.holder} label="the wallet" /></p>`}
-    ${one.trouble ? html`<p class="quiet">${sentenced(one.trouble)}</p>` : null}
-    ${mayClaim ? html`<div class="row"><button type="button" disabled=${isBusy} onClick=${() => onClaim(one.account_ref)}>Claim</button></div>` : null}</li>`;
-}
-
-const WHY = /** @type {Readonly<Record<string, string>>} */ ({
-  not_safe: "waits until its block is safe",
-  unregistered_ref: "no account has its reference",
-  set_aside: "set aside, tried again",
-});
