@@ -13,11 +13,26 @@ from tests.browser.wallet import emit
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script> " + "W" * 300
 
 
-def test_no_wallet__says_how_to_get_one(open_page: Open) -> None:
+def test_no_wallet__says_how_to_get_one(open_page: Open, place: Place) -> None:
+    """Where no wallet is built in: the page as it is on a test network."""
+
+    def of_a_test_network(route: Route) -> None:
+        answer = route.fetch()
+        text = re.sub(r".*(?:local-rpc|/local/).*\n", "", answer.text())
+        route.fulfill(response=answer, body=text)
+
     opened = open_page()
+    opened.page.route(f"{place.base_url}/", of_a_test_network)
     opened.go()
     expect(opened.page.get_by_text("This browser has no wallet")).to_be_visible()
     expect(opened.page.get_by_role("button", name="Reload")).to_be_visible()
+
+
+def test_no_wallet_of_ones_own__is_said_beside_the_one_that_is_built_in(open_page: Open) -> None:
+    opened = open_page()
+    opened.go()
+    opened.page.get_by_text("Use your own wallet").click()
+    expect(opened.page.get_by_text("This browser has no wallet of yours")).to_be_visible()
 
 
 def test_two_wallets__the_chosen_one_signs_in(open_page: Open, place: Place) -> None:

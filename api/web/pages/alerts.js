@@ -34,7 +34,7 @@ export default function Alerts() {
     <${Read} of=${found} what="the alerts">${(/** @type {{rows: AlertView[]}} */ data) => html`
       ${
         data.rows.length === 0
-          ? html`<${Empty} title="No alert"><p class="quiet">When a keeper or a role changes, money goes where it counts at cost, or somebody recovers one of your agents, it is said here.</p><//>`
+          ? html`<${Empty} title="Nothing has happened that you must know"><p class="quiet">When a keeper or a role changes, money goes where it counts at cost, or somebody recovers one of your agents, it is said here.</p><div class="row"><a class="button" href=${link("mandates")}>See your mandates</a></div><//>`
           : html`<${Listed} rows=${data.rows} onDone=${found.reload} />`
       }`}<//>`;
 }

@@ -6,7 +6,7 @@ import { Known, share } from "../app/market.js";
 import { COLUMNS_BESIDE, MEASURED_COLUMNS, pairColumn } from "../app/market_columns.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
-import { place, setQuery } from "../app/router.js";
+import { link, place, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Empty, Figure, html, Notice, PageHead } from "../app/ui.js";
 
@@ -57,7 +57,7 @@ function Overview({ coverage, warned }) {
 /** @param {{data: BoardPage, exchange: string | null, coverage: StatsSummary | null}} props */
 function Grid({ data, exchange, coverage }) {
   if (data.rows.length === 0 && exchange === null)
-    return html`<${Empty} title="Nothing was scanned yet"><p class="quiet">Pairs appear within a minute of the scanner's start.</p><//>`;
+    return html`<${Empty} title="Nothing was scanned yet"><p class="quiet">Pairs appear within a minute of the scanner's start. If they do not, see whether it runs.</p><div class="row"><a class="button" href=${link("status")}>See the status</a></div><//>`;
   const names = coverage?.exchanges.map((one) => one.exchange) ?? (exchange ? [exchange] : []);
   return html`<${Table} name="board" label="listings" columns=${COLUMNS} rows=${data.rows} keyOf=${(/** @type {BoardRow} */ row) => row.token_id} sort="-volume">
       <label class="row">Exchange <select value=${exchange ?? ""} onChange=${(/** @type {import("../app/ui.js").InputOf} */ event) => setQuery({ exchange: event.currentTarget.value || null })}>

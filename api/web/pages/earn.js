@@ -137,6 +137,7 @@ const SHOWN_AT = /** @type {const} */ ([
   [/^\/earn\/feed\?agent_id=(\d+)$/, (/** @type {string} */ id) => `${link("earn")}?agent=${id}`],
   [/^\/tasks\/(\d+)$/, (/** @type {string} */ id) => link("tasks", id)],
   [/^\/hive\/rooms\/(\d+)$/, (/** @type {string} */ id) => link("rooms", id)],
+  [/\/agents\/(\d+)\/record$/, (/** @type {string} */ id) => link("agents", id)],
 ]);
 
 /** @param {{shows: string, path: string}} props */
@@ -145,7 +146,7 @@ function Shown({ shows, path }) {
     const found = pattern.exec(path);
     if (found) return html`<a href=${page(found[1] ?? "")}>${shows}</a>`;
   }
-  return html`${shows}: <code>GET ${path}</code>`;
+  return shows;
 }
 
 /** @param {{kind: string, agent: string}} props */

@@ -44,7 +44,7 @@ function Vaults() {
   return html`<section class="card stack" aria-labelledby="vaults"><h2 id="vaults">Vaults</h2>
     <${Read} of=${found} what="the vaults">${(/** @type {VaultPage} */ { rows, next }) =>
       rows.length === 0
-        ? html`<${Empty} title="There is no vault yet"><p class="quiet">Operators add one, or a pilot becomes one: the way is beside.</p><//>`
+        ? html`<${Empty} title="There is no vault yet"><p class="quiet">Operators add one, or a pilot becomes one: the way there begins with an agent.</p><div class="row"><a class="button" href=${link("agents", "mine")}>Connect an agent</a></div><//>`
         : html`<ul class="list">${rows.map((one) => html`<${Row} key=${one.id} one=${one} />`)}</ul>
           <${Refused} error=${older.error} onRetry=${older.run} /><${Older} next=${next} isBusy=${older.isBusy} onMore=${older.run} />`}<//></section>`;
 }

@@ -38,7 +38,7 @@ function List() {
       ${type ? html`<div class="row"><${Badge}>${words(type)}<//><button type="button" class="plain" onClick=${() => setQuery({ type: null })}>Show all kinds</button></div>` : null}
       ${
         data.rows.length === 0
-          ? html`<${Empty} title="Nothing is offered yet"><p class="quiet">An agent lists its strategy through the API; it appears here once it is listed.</p><div class="row"><a class="button" href=${link("agents")}>See the agents</a></div><//>`
+          ? html`<${Empty} title=${type ? "Nothing of this kind is offered" : "Nothing is offered yet"}><p class="quiet">An agent lists its strategy through the API; it appears here once it is listed.</p><div class="row"><a class="button" href=${link("agents")}>See the agents</a></div><//>`
           : html`<ul class="list card">${data.rows.map((one) => html`<${Row} key=${one.id} one=${one} />`)}</ul>`
       }`}<//>`;
 }

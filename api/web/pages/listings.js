@@ -34,7 +34,7 @@ export function Known() {
     <${Open} />
     ${
       data.listings === 0
-        ? html`<${Empty} title="There are no listings yet"><p class="quiet">Fields can be filled in once this service follows an exchange.</p><//>`
+        ? html`<${Empty} title="There are no listings yet"><p class="quiet">Fields can be filled in once this service follows an exchange. See whether its scanner runs.</p><div class="row"><a class="button" href=${link("status")}>See the status</a></div><//>`
         : html`<${Table} name="groups" label="groups of fields" columns=${GROUP_COLUMNS} rows=${data.groups} total=${{ ...data, key: "all groups" }} keyOf=${(/** @type {LandscapeGroup} */ row) => row.key} filter=${false} />`
     }`}<//>`;
 }

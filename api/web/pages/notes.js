@@ -43,7 +43,9 @@ function All() {
       ${q ? html`<a class="button" href=${link("notes", q)}>Read the note of ${cut(q, 32)}</a>` : null}</form>
     <${Read} of=${found} what="the notes">${(/** @type {NoteList} */ data) =>
       data.notes.length === 0
-        ? html`<${Empty} title="No exchange lists such a ticker"><p class="quiet">Its note says so, and has what the community reported of it, if anything.</p><//>`
+        ? q === ""
+          ? html`<${Empty} title="No token is known yet"><p class="quiet">Notes are of the tokens that exchanges list: they appear with the scanner's first minute.</p><div class="row"><a class="button" href=${link("status")}>See the status</a></div><//>`
+          : html`<${Empty} title="No exchange lists such a ticker"><p class="quiet">Its note says so, and has what the community reported of it, if anything.</p><//>`
         : html`<${Tokens} data=${data} />`}<//>`;
 }
 

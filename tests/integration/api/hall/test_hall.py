@@ -58,7 +58,8 @@ def ids(client: TestClient, query: str = "") -> list[int]:
 def test_before_the_first_build__it_is_pending(client: TestClient) -> None:
     empty = {"agents": [], "house_book": None, "next_cursor": None}
     state = {"pending": True, "stale": True, "computed_at": None}
-    assert read(client) == empty | state
+    progress = {"ledgers": 0, "counted": 0, "agents_left": 0}
+    assert read(client) == empty | state | {"progress": progress}
 
     profile = read(client, f"{PATH}/1001")
     assert (profile["agent"], profile["pending"], profile["stale"]) == (None, True, True)
@@ -75,6 +76,21 @@ def test_a_row__has_the_fields_of_the_document(built: TestClient) -> None:
     assert row["operator_stake_reason"]
     assert row["simulated"] is True
     assert row["self_reported"]["trades_total"] == 0
+
+
+def test_a_build_that_is_not_over__says_how_far_it_is(
+    client: TestClient, database: Database, now: datetime
+) -> None:
+    seed(database, PLACE, now, agents=AGENTS, days=DAYS)
+    waiting = read(client)["progress"]
+    HallJob(database, run_s=0.0).run(now)
+    begun = read(client)["progress"]
+    assert (waiting["counted"], waiting["ledgers"]) == (0, begun["ledgers"])
+    assert 0 < begun["counted"] <= begun["ledgers"]
+
+
+def test_a_build_that_is_over__has_no_progress(built: TestClient) -> None:
+    assert read(built)["progress"] is None
 
 
 def test_a_hall__is_stale_after_ten_minutes(built: TestClient, clock: Clock) -> None:

@@ -49,6 +49,20 @@ def test_rows__come_by_volume__with_the_total(market: MarketIds, read: ReadJson)
     assert board["simulated"] is True
 
 
+def test_a_row__says_how_its_price_moved_in_a_day_and_a_week(
+    market: MarketIds, read: ReadJson
+) -> None:
+    found = row(read, "binance_btc_usdt")
+    assert (found["change_24h_bps"], found["change_7d_bps"]) == (416.66667, 1111.1111)
+    assert (len(found["week_closes"]), found["week_closes"][0]) == (15, 81_000.0)
+
+
+def test_a_row_without_a_past__has_no_changes(market: MarketIds, read: ReadJson) -> None:
+    found = row(read, "bithumb_link_krw")
+    changes = (found["change_24h_bps"], found["change_7d_bps"], found["week_closes"])
+    assert changes == (None, None, [])
+
+
 def test_pages__are_the_board_in_its_order(market: MarketIds, read: ReadJson) -> None:
     found, offset = [], 0
     while offset is not None:

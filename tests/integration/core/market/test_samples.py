@@ -219,6 +219,25 @@ def test_a_token_that_nobody_lists_any_more__is_ungraded_and_nowhere(
         assert (asset.exchanges, asset.transfer, asset.identity) == ([], "unknown", None)
 
 
+def test_closes_of_a_week__are_written_with_the_grade(database: Database, listed: Listed) -> None:
+    """At 19:00 of buckets at 18:00 and 06:00; one in between is passed by."""
+    with database.write() as session:
+        add_looks(session, listed)
+        parts.ensure(session, parts.ROLLUPS, HOUR - timedelta(days=8), HOUR)
+        for hours_ago, close in ((1, 103.0), (3, 1.0), (25, 102.0), (7 * 24 + 1, 100.0)):
+            bucket = HOUR - timedelta(hours=hours_ago)
+            session.add(
+                MarketRollup(
+                    listing_id=listed.ids[0], bucket=bucket, close=close,
+                    expected=120, n=120, rejected=0, gaps=0, coverage=1.0,
+                )
+            )  # fmt: skip
+        session.flush()
+        grading.grade_hour(session, HOUR, HOUR)
+        closes = session.get_one(MarketListingState, listed.ids[0]).week_closes
+    assert closes == [100.0, *[None] * 11, 102.0, None, 103.0]
+
+
 @pytest.mark.parametrize(("hours_ago", "best"), [(23, "A"), (24, "B")])
 def test_the_best_letter_of_a_day__stands_beside_the_newest(
     database: Database, listed: Listed, hours_ago: int, best: str
