@@ -27,6 +27,11 @@ export function cents(text) {
   return usdc(amountText(value - (value % 10_000n)));
 }
 
+/** Text of the service with its addresses and hashes shortened. @param {string} text */
+export function shortened(text) {
+  return text.replace(/0x[0-9a-f]{40,64}/gi, shortHash);
+}
+
 /** @param {string} digits */
 function grouped(digits) {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");

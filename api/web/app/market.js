@@ -92,13 +92,31 @@ export function Transfer({ name, state }) {
   return html`<${Badge} tone=${TRANSFER_TONES[state] ?? ""}>${name} ${state}<//>`;
 }
 
+/** Both ways in a word or two. @param {BoardRow} row */
+function transfersOf({ deposit, withdraw }) {
+  if (deposit === withdraw) return deposit;
+  return deposit === "open"
+    ? "deposit only"
+    : withdraw === "open"
+      ? "withdraw only"
+      : "partly unknown";
+}
+
 /** Both ways in one sign. @param {{row: BoardRow}} props */
-export function Transfers({ row: { deposit, withdraw } }) {
+function Transfers({ row }) {
+  const { deposit, withdraw } = row;
   const both = `deposit ${deposit}, withdraw ${withdraw}`;
   if (deposit === withdraw)
     return html`<span title=${both}><${Transfer} name="" state=${deposit} /></span>`;
   const isClosed = deposit === "closed" || withdraw === "closed";
-  return html`<span title=${both}><${Badge} tone=${isClosed ? "attention" : ""}>${deposit === "open" ? "deposit only" : withdraw === "open" ? "withdraw only" : "partly unknown"}<//></span>`;
+  return html`<span title=${both}><${Badge} tone=${isClosed ? "attention" : ""}>${transfersOf(row)}<//></span>`;
+}
+
+/** Its newest warning, with transfers below where they are not open; without a warning, transfers. @param {{row: BoardRow}} props */
+export function State({ row }) {
+  if (row.warnings.length === 0) return html`<${Transfers} row=${row} />`;
+  const transfers = transfersOf(row);
+  return html`<${Warnings} warnings=${row.warnings} />${transfers === "open" ? null : html`<div class="quiet">transfers ${transfers}</div>`}`;
 }
 
 const SEVERITY_TONES = /** @type {Readonly<Record<string, string>>} */ ({
@@ -107,9 +125,9 @@ const SEVERITY_TONES = /** @type {Readonly<Record<string, string>>} */ ({
 });
 
 /** The newest, and how many more; when, in the title. @param {{warnings: readonly OpenWarning[]}} props */
-export function Warnings({ warnings }) {
+function Warnings({ warnings }) {
   const [first] = warnings;
-  if (first === undefined) return html`<span class="quiet">none</span>`;
+  if (first === undefined) return null;
   const all = warnings.map((one) => `${words(one.type)}, since ${clock(one.issued_at)}`).join("; ");
   const more = warnings.length - 1;
   return html`<span class="row" title=${all}><${Badge} tone=${SEVERITY_TONES[first.severity] ?? ""}>${words(first.type)}<//>${more > 0 ? html`<span class="quiet">+${more}</span>` : null}</span>`;

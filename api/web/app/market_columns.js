@@ -13,8 +13,7 @@ import {
   NOT_MEASURED,
   Old,
   Pair,
-  Transfers,
-  Warnings,
+  State,
   wholeDollars,
 } from "./market.js";
 import { html } from "./ui.js";
@@ -44,6 +43,12 @@ export function pairColumn(own) {
 
 /** Shown within others' cells. @type {readonly Column[]} */
 export const COLUMNS_BESIDE = [
+  {
+    key: "transfer",
+    label: "Transfers",
+    isBeside: true,
+    text: (row) => `deposit ${row.deposit}, withdraw ${row.withdraw}`,
+  },
   { key: "exchange", label: "Exchange", isBeside: true, text: (row) => row.exchange },
   { key: "seen", label: "Seen", isBeside: true, text: (row) => row.sampled_at },
 ];
@@ -127,7 +132,7 @@ export const MEASURED_COLUMNS = [
   },
   {
     key: "volume",
-    label: "24 h, $",
+    label: "Volume, $",
     unit: "usd",
     hint: "Volume of the last 24 hours",
     isNumber: true,
@@ -136,18 +141,12 @@ export const MEASURED_COLUMNS = [
     show: (row) => html`<${Known} text=${wholeDollars(row.volume_24h_usd)} />`,
   },
   {
-    key: "transfer",
-    label: "Transfers",
-    text: (row) => `deposit ${row.deposit}, withdraw ${row.withdraw}`,
-    sortBy: (row) => `${row.deposit} ${row.withdraw}`,
-    show: (row) => html`<${Transfers} row=${row} />`,
-  },
-  {
     key: "warnings",
-    label: "Warnings",
+    label: "State",
+    hint: "Its newest warning; whether deposits and withdrawals are open",
     text: (row) => row.warnings.map((one) => words(one.type)).join(", "),
     sortBy: (row) => row.warnings.length,
-    show: (row) => html`<${Warnings} warnings=${row.warnings} />`,
+    show: (row) => html`<${State} row=${row} />`,
   },
 ];
 

@@ -79,8 +79,8 @@ export function Refused({ error, onRetry, title }) {
   if (!error) return null;
   if (error instanceof OfflineError) {
     return html`<${Notice} tone="attention" title="The service does not answer">
-      <p>Nothing was lost: this page tries again by itself. Your vaults do not depend on the service; in an emergency use
-      <a href="/exit.html">the exit page</a> with your wallet alone.</p>
+      <p>Nothing was lost: this page tries again by itself. Your vaults do not depend on the service; in an emergency
+      use <a href="/exit.html">the exit page</a> with your wallet alone.</p>
       ${again(onRetry)}
     <//>`;
   }

@@ -46,12 +46,12 @@ export function SignIn() {
       await enter();
     });
   return html`<div class="card sign-in"><div class="stack">
-    <${Title}>Let an agent handle money without a key<//>
+    <${Title}>Give an agent a budget, not your keys<//>
     <p>You sign a mandate: a USDC budget, caps per action and per day, a stop line and an end date. A vault contract
     enforces it. The agent acts inside it with its own key and can never withdraw; you can stop it at any time.</p>
     <${Overview} data=${overview.data} />
-    <p class="quiet">Without signing in you can look at <a href=${link("agents")}>the agents</a> and their records,
-    <a href=${link("rules")}>what a mandate enforces</a>${overview.data?.sample_mandate_id ? html`, <a href=${link("sample")}>a mandate at work</a> (simulated)` : null} and <a href=${link("board")}>the market</a>.</p>
+    <p class="quiet">Without signing in you can look at <a href=${link("agents")}>the agents</a> and their
+    records, <a href=${link("rules")}>what a mandate enforces</a>${overview.data?.sample_mandate_id ? html`, <a href=${link("sample")}>a mandate at work</a> (simulated)` : null} and <a href=${link("board")}>the market</a>.</p>
     <${Begin} />
     <h2>Sign in with your wallet</h2>
     ${ended.value === "expired" ? html`<${Notice} tone="attention" title="Your session has ended"><p>Nothing was lost. Sign in again to go on where you were.</p><//>` : null}

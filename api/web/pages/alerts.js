@@ -2,7 +2,7 @@
 
 import { get, pages } from "../app/api.js";
 import { isAway, putAway } from "../app/away.js";
-import { clock, counted, words } from "../app/format.js";
+import { clock, counted, shortened, words } from "../app/format.js";
 import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -87,7 +87,7 @@ function Alert({ one, isAway, onDone }) {
   const deeds = (next?.deeds ?? []).filter(
     (deed) => deed === "undo" || (deed === "unlink") === isPayable,
   );
-  return html`<li><details class="alert"><summary class="row"><${Badge} tone=${one.withdrawn_at ? "" : "attention"}>${words(one.kind)}<//><span class="grow cut">${one.message ?? words(one.event)}</span>${one.withdrawn_at ? html`<span class="quiet">ended</span>` : null}<span class="quiet"><${Time} at=${one.at} /></span></summary>
+  return html`<li><details class="alert"><summary class="row"><${Badge} tone=${one.withdrawn_at ? "" : "attention"}>${words(one.kind)}<//><span class="grow cut">${shortened(one.message ?? words(one.event))}</span>${one.withdrawn_at ? html`<span class="quiet">ended</span>` : null}<span class="quiet"><${Time} at=${one.at} /></span></summary>
     <div class="stack tight"><p>${one.message ?? words(one.event)}</p>${next ? html`<p class="quiet">${next.text}</p>` : null}
     ${deeds.length > 0 && agent !== undefined && !one.withdrawn_at ? html`<${AgentDeeds} id=${String(agent)} address=${typeof address === "string" ? address : null} deeds=${deeds} onDone=${onDone} />` : null}
     <div class="row">${agent === undefined ? null : html`<a class="button" href=${link("agents", "mine")}>See your agents</a>`}${one.mandate_id ? html`<a class="button" href=${link("mandates", one.mandate_id)}>Open the mandate</a>` : null}${one.tx_hash ? html`<${Hash} value=${one.tx_hash} label="the transaction" />` : null}

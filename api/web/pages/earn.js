@@ -117,7 +117,10 @@ function Loop({ loop }) {
     <p class="row">${loop.example ? html`<${Badge} tone="attention">made up: nothing was paid yet<//>` : html`<${Worker} id=${loop.agent_id} name=${loop.agent_name} />`}
       <span>${loop.field_name === null ? null : words(loop.field_name)}</span>${loop.example ? html`<code>${loop.token_id}</code>` : html`<span><${Token} id=${loop.token_id} /></span>`}</p>
     <ol class="clauses">${loop.steps.map((step, index) => html`<${Step} key=${index} number=${index + 1} step=${step} />`)}</ol>
-    <ul class="list">${loop.links.map((one) => html`<li><${Shown} shows=${one.shows} path=${one.path} /></li>`)}</ul></div>`;
+    <ul class="list">${loop.links.map(({ shows, path }) => {
+      const page = pageOf(path);
+      return page === null ? null : html`<li><a href=${page}>${shows}</a></li>`;
+    })}</ul></div>`;
 }
 
 /** @param {{number: number, step: LoopStep}} props */
@@ -140,13 +143,13 @@ const SHOWN_AT = /** @type {const} */ ([
   [/\/agents\/(\d+)\/record$/, (/** @type {string} */ id) => link("agents", id)],
 ]);
 
-/** @param {{shows: string, path: string}} props */
-function Shown({ shows, path }) {
+/** @param {string} path @returns {string | null} null: no page of its own shows it */
+function pageOf(path) {
   for (const [pattern, page] of SHOWN_AT) {
     const found = pattern.exec(path);
-    if (found) return html`<a href=${page(found[1] ?? "")}>${shows}</a>`;
+    if (found) return page(found[1] ?? "");
   }
-  return shows;
+  return null;
 }
 
 /** @param {{kind: string, agent: string}} props */

@@ -43,7 +43,7 @@ function Whole({ vault }) {
     <section class="card figures" aria-label="The vault in figures">
       <${Figure} label="Signals" note="live ones included">${integer(vault.signals_count)}<//>
       <${Figure} label="Latest signal" small>${vault.latest_signal_at === null ? "none yet" : html`<${Time} at=${vault.latest_signal_at} />`}<//>
-      <${Figure} label="Consents" note="that stand, to the current rules">${integer(vault.mirrors_count)}<//>
+      <${Figure} label="Consents" note="in force, to the current rules">${integer(vault.mirrors_count)}<//>
       <${Figure} label="Fills reported" note="by followers; nothing proves them">${integer(vault.fills_count)}<//>
     </section>
     <div class="two"><div class="stack"><${Live} /><${Paper} paper=${vault.paper} /></div><${Rules} vault=${vault} /></div>

@@ -2,7 +2,7 @@
 
 import { get, pages } from "../app/api.js";
 import { isAway } from "../app/away.js";
-import { amountText, counted, cut, thousandths, units, words } from "../app/format.js";
+import { amountText, counted, cut, shortened, thousandths, units, words } from "../app/format.js";
 import { useOwnerEvents } from "../app/live.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -174,7 +174,7 @@ function needsOf(rows, details, alerts) {
         {
           key: "alerts",
           what: counted(news.length, "alert"),
-          text: cut(first.message ?? words(first.event), 120),
+          text: cut(shortened(first.message ?? words(first.event)), 120),
           href: link("alerts"),
           button: news.length === 1 ? "Read it" : "Read them",
         },

@@ -201,7 +201,7 @@ function Form({ id, draft, agents, listing, contracts, agentId }) {
       <div class="row"><button class="primary" disabled=${isBusy}>${isBusy ? "Saving …" : "Save and read the terms"}</button>
         <a class="button" href=${id ? link("mandates", id) : link("mandates")}>Cancel</a></div>
     </form>
-    <div class="stack"><${Worked} terms=${terms} /><section class="card stack"><h2>What happens next</h2><ol><li>You read the terms in plain words, as they will be signed.</li><li>Your wallet signs them: no money moves.</li><li>You create and fund the vault in one transaction.</li><li>You can stop at any time but on the day after the end, then withdraw: with this page or <a href="/exit.html">without this service</a>.</li></ol></section></div></div>`;
+    <div class="stack"><${Worked} terms=${terms} /><section class="card stack"><h2>What happens next</h2><ol><li>You read the terms in plain words, as they will be signed.</li><li>Your wallet signs them: no money moves.</li><li>You create and fund the vault in one transaction.</li><li>You can stop at any time until the end, and withdraw: with this page or <a href="/exit.html">without this service</a>.</li></ol></section></div></div>`;
 }
 
 /**

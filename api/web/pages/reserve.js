@@ -146,7 +146,7 @@ function Quoted({ quote }) {
   return html`<dl class="pairs"><dt>You get</dt><dd data-testid="quoted">${tokenText(quote.tokens)} RSV</dd>
     <dt>It would redeem for at once</dt><dd><${Amount} exact value=${quote.redeem_usdc} /></dd>
     <dt>Or convert to</dt><dd>${integer(quote.credits)} credits</dd>
-    ${quote.unlocked_at === null ? null : html`<dt>From <${Time} at=${quote.unlocked_at} /> on</dt><dd><${Amount} exact value=${quote.unlocked_usdc} />, or ${integer(quote.unlocked_credits)} credits</dd>`}</dl>`;
+    ${quote.unlocked_at === null ? null : html`<dt>Once all is unlocked, <${Time} at=${quote.unlocked_at} /></dt><dd><${Amount} exact value=${quote.unlocked_usdc} />, or ${integer(quote.unlocked_credits)} credits</dd>`}</dl>`;
 }
 
 /** @param {{label: string, id: string, typed: string, held: bigint | null, onType: (text: string) => void}} props */

@@ -148,3 +148,10 @@ def test_files_of_the_console__carry_no_inline_code_and_no_html_from_text() -> N
     own = [path for path in FOLDER.rglob("*.js") if path.parent.name != "vendor"]
     assert len(own) > 30
     assert [path.name for path in own if dangerous.search(path.read_text())] == []
+
+
+def test_files_of_the_console__lose_no_space_between_a_word_and_a_link() -> None:
+    """htm trims text at a line's end: "use" above a line that begins with a link would be "usethe"."""
+    joined = re.compile(r"[A-Za-z,.;:]\n *<(?:a|code|strong|span)[ >]")
+    own = [path for folder in ("app", "pages", "local") for path in (FOLDER / folder).glob("*.js")]
+    assert [path.name for path in own if joined.search(path.read_text())] == []
