@@ -67,7 +67,9 @@ class PlaceIsGoneError(Exception):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A named defect. `wrong`: the text of `file` with it; `tests`: pytest's arguments."""
+    """A named defect. `wrong`: the text of `file` with it; `tests`: those that must notice it, as
+    pytest's arguments or as files of tests/contracts; none: all of the suite.
+    """
 
     name: str
     file: str
@@ -115,8 +117,9 @@ class ForgeSuite(Suite):
                     f"{entry['name']}: its text stands {times} times in {entry['file']}, not once"
                 )
             wrong = text.replace(entry["old"], entry["new"])
+            tests = () if self.is_of_sequences or "tests" not in entry else (entry["tests"],)
             if entry.get("sequences") or not self.is_of_sequences:
-                found.append(Mutant(entry["name"], entry["file"], wrong, entry["breaks"]))
+                found.append(Mutant(entry["name"], entry["file"], wrong, entry["breaks"], tests))
         return found
 
     def sources(self) -> list[Path]:
@@ -132,6 +135,9 @@ class ForgeSuite(Suite):
 
     def failures(self, tree: Path, tests: Sequence[str], seed: int) -> list[str]:
         options = ["--match-test", "invariant_", "--fail-fast"] if self.is_of_sequences else []
+        if tests:
+            files = ",".join(f"tests/contracts/{file}" for file in tests)
+            options += ["--match-path", f"{{{files}}}"]
         command = [str(FORGE), "test", "--json", "--fuzz-seed", hex(seed), *options]
         done = run_in(tree, command, FORGE_SETTINGS)
         start = done.stdout.find("{")
@@ -332,7 +338,8 @@ def run(
     Returns what could not be judged. Errors: SystemExit where tests fail without a mutant.
     """
     trees: queue.Queue[Path] = queue.Queue()
-    asked = sorted({test for mutant in todo for test in mutant.tests})
+    is_each_named = all(mutant.tests for mutant in todo)
+    asked = sorted({test for mutant in todo for test in mutant.tests}) if is_each_named else []
     for index in range(min(WORKERS, len(todo))):
         tree = WORK / f"{suite.name}{index}"
         copy_tree(tree, suite)
