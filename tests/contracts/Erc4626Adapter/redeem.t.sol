@@ -34,7 +34,7 @@ contract RedeemTest is Erc4626Test {
     }
 
     function test_redeem__of_another_vaults_shares__reverts() public {
-        terms.nonce = 2;
+        terms.nonce += 1;
         MandateVault other = _createWorking();
         _expectRevert(abi.encodeWithSelector(ErrorsLib.OverPosition.selector, uint256(1), uint256(0)));
         _execute(other, _redeem(1, 0));

@@ -55,7 +55,7 @@ contract ValueOfTest is Erc4626Test {
         lending = _deployAdapter(30);
         _clearRules();
         _addRulesOfSubject();
-        terms.nonce = 2;
+        terms.nonce += 1;
         vault = _createWorking();
         _lend(100 * USD);
 

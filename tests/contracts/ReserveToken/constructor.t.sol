@@ -63,19 +63,4 @@ contract ConstructorTest is ReserveTokenTest {
         VmCreate create = VmCreate(address(vm));
         return create.computeCreateAddress(address(this), create.getNonce(address(this)));
     }
-
-    /// @dev Creates by hand, so that the constructor's own revert is what the test sees.
-    function _create(string memory artifact, bytes memory arguments) private {
-        bytes memory code = bytes.concat(VmCode(address(vm)).getCode(artifact), arguments);
-        assembly ("memory-safe") {
-            if iszero(create(0, add(code, 0x20), mload(code))) {
-                returndatacopy(0, 0, returndatasize())
-                revert(0, returndatasize())
-            }
-        }
-    }
-}
-
-interface VmCode {
-    function getCode(string calldata artifact) external view returns (bytes memory);
 }

@@ -61,7 +61,7 @@ contract ConstructorTest is UniswapV3Test {
     function _make(address factory_, address uniswap_, address token_, uint24 fee, uint256 loss, uint256 liquidity)
         private
     {
-        new UniswapV3Adapter(factory_, uniswap_, token_, fee, loss, liquidity);
+        _create("UniswapV3Adapter.sol", abi.encode(factory_, uniswap_, token_, fee, loss, liquidity));
     }
 
     function _badAddress(address account) private pure returns (bytes memory) {

@@ -59,6 +59,22 @@ contract NarrowPoolTest is UniswapV3Test {
         _assertNear(_value(), value * 7_156 / 10_000, 10);
     }
 
+    /// @dev As a router that keeps change would: the pool ends at its last price and leaves the rest of what was offered.
+    function test_attack__a_pool_that_takes_only_a_part__reverts_and_takes_nothing() public {
+        bytes memory burning =
+            abi.encodeWithSignature("burn(int24,int24,uint128)", TICK - WIDTH, TICK + WIDTH, LIQUIDITY - 1e9);
+        (bool burnt,) = address(pool).call(burning);
+        assertTrue(burnt);
+        uint256 before = usdc.balanceOf(address(vault));
+        uint256 held = _units();
+        vm.expectPartialRevert(ErrorsLib.UnderMinOut.selector);
+        _execute(vault, _swapIn(100 * USD, 0));
+        assertEq(usdc.balanceOf(address(vault)), before);
+        vm.expectPartialRevert(ErrorsLib.UnderMinOut.selector);
+        _execute(vault, _swapBack(held, 0));
+        assertEq(_units(), held);
+    }
+
     /// @dev The mean of thirty minutes fell by 5.4 %, to 0.9458.
     function test_attack__a_block_beyond_all_liquidity_but_ones_own__makes_a_sale_a_twentieth_cheaper() public {
         _leaveForABlock(-700_010, LOW);

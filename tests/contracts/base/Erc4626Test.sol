@@ -17,10 +17,17 @@ abstract contract Erc4626Test is CustodyTest {
 
     function setUp() public virtual override {
         super.setUp();
-        pool = FaultyPool(vm.deployCode("FaultyPool.sol", abi.encode(address(usdc))));
-        lending = _deployAdapter(0);
-        _addRulesOfSubject();
         terms.endsAt = NOW + 730 days;
+        _usePool("FaultyPool.sol");
+    }
+
+    /// @dev A pool of that kind, its adapter, and a mandate for it.
+    function _usePool(string memory artifact) internal {
+        pool = FaultyPool(vm.deployCode(artifact, abi.encode(address(usdc))));
+        lending = _deployAdapter(0);
+        _clearRules();
+        _addRulesOfSubject();
+        terms.nonce += 1;
         vault = _createWorking();
         usdc.mint(stranger, BUDGET);
         vm.startPrank(stranger);

@@ -288,6 +288,17 @@ abstract contract Test {
         return vault.execute(call_);
     }
 
+    /// @dev Creates by hand, so that the constructor's own revert is what the test sees.
+    function _create(string memory artifact, bytes memory arguments) internal {
+        bytes memory code = bytes.concat(vm.getCode(artifact), arguments);
+        assembly ("memory-safe") {
+            if iszero(create(0, add(code, 0x20), mload(code))) {
+                returndatacopy(0, 0, returndatasize())
+                revert(0, returndatasize())
+            }
+        }
+    }
+
     // ------------------------------------------------------------------ expectations
 
     function _expectRevert(bytes memory data) internal {

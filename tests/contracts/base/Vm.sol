@@ -36,6 +36,7 @@ interface Vm {
         external
         returns (SignedDelegation memory);
     function etch(address target, bytes calldata code) external;
+    function getCode(string calldata artifact) external view returns (bytes memory);
     function getDeployedCode(string calldata artifact) external view returns (bytes memory);
     function deployCode(string calldata artifact) external returns (address);
     function deployCode(string calldata artifact, bytes calldata arguments) external returns (address);
@@ -47,6 +48,7 @@ interface Vm {
     function expectEmit(bool topic1, bool topic2, bool topic3, bool data, address emitter) external;
     function mockCallRevert(address callee, bytes calldata data, bytes calldata answer) external;
     function load(address account, bytes32 slot) external view returns (bytes32);
+    function resetGasMetering() external;
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);
     function snapshotState() external returns (uint256 snapshotId);

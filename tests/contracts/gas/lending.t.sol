@@ -10,7 +10,7 @@ contract LendingGas is Erc4626Test, GasTest {
         Erc4626Test.setUp();
         _clearRules();
         _addRulesOfSubject();
-        terms.nonce = 2;
+        terms.nonce += 1;
         vault = _createWorking();
         _lend(9 * USD);
     }
