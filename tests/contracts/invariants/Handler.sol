@@ -20,7 +20,7 @@ contract Handler is AgentHandler, OfficeHandler {
 
     /// @notice What the fuzzer may call. Time, agent and venues come oftener than ends.
     function actions() external pure returns (bytes4[] memory list) {
-        list = new bytes4[](36);
+        list = new bytes4[](38);
         list[0] = this.agentExecutes.selector;
         list[1] = this.agentExecutes.selector;
         list[2] = this.agentExecutes.selector;
@@ -57,11 +57,13 @@ contract Handler is AgentHandler, OfficeHandler {
         list[33] = this.ownerOpens.selector;
         list[34] = this.agentExhausts.selector;
         list[35] = this.officesAreTried.selector;
+        list[36] = this.ownerReleases.selector;
+        list[37] = this.agentTrades.selector;
     }
 
     /// @notice Every way through which something can succeed; a sequence that is worth its name passes each.
     function doors() external pure returns (bytes32[] memory list) {
-        list = new bytes32[](66);
+        list = new bytes32[](67);
         list[0] = "execute";
         list[1] = "executeBatch";
         list[2] = "buy";
@@ -119,6 +121,7 @@ contract Handler is AgentHandler, OfficeHandler {
         list[63] = "swap in";
         list[64] = "swap back";
         list[65] = "markets";
+        list[66] = "release";
         // The tricks of the venue that an action survived: all but Fail.
         for (uint256 i; i < 9; ++i) {
             list[50 + i] = _trickName(i);

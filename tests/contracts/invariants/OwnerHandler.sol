@@ -133,6 +133,24 @@ abstract contract OwnerHandler is Stage {
         _unwind(docs[g.doc].owner, at % ghosts.length, trick, amount, "owner unwind");
     }
 
+    /// @notice Takes what an adapter holds to the vault, past its venue, and home: once the mandate is over, and not before.
+    function ownerReleases(uint256 at, uint256 which) external step {
+        Ghost storage g = _vaultAt(at);
+        address vault = address(g.vault);
+        address home = docs[g.doc].owner;
+        IAdapter where = _honest(1 + which % 2);
+        IERC20 held = where == lending ? IERC20(lender) : IERC20(token);
+        uint256 units = where.positionOf(vault);
+        uint256 before = held.balanceOf(home);
+        (bool passed,) = _as(home, vault, abi.encodeCall(g.vault.unwind, (_batch(_releaseOf(where)))));
+        if (passed && g.status == Status.Working) ++trespasses;
+        if (passed != (units != 0 && g.status > Status.Working)) ++wrongRefusals;
+        _tally("release", passed);
+        if (!passed) return;
+        (passed,) = _as(home, vault, abi.encodeCall(g.vault.withdraw, (address(held), home, units)));
+        if (!passed || held.balanceOf(home) != before + units) ++wrongRefusals;
+    }
+
     /// @notice Settles after a stop.
     function ownerSettles(uint256 at) external step {
         Ghost storage g = _vaultAt(at);
@@ -161,21 +179,17 @@ abstract contract OwnerHandler is Stage {
         uint256 outflow = ledger.outflow(address(g.vault));
         (bool passed,) = _as(who, address(g.vault), abi.encodeCall(g.vault.unwind, (_batch(call_))));
         _tally(name, passed);
-        _tally("release", passed && bytes4(call_.data) == CustodyAdapter.release.selector);
         if (!passed) return;
         // An unwind brings money in and lets none out, not for a moment.
         if (ledger.outflow(address(g.vault)) != outflow) ++trespasses;
         _bookGain(g, call_.target, 0, usdc.balanceOf(address(g.vault)) - before);
     }
 
-    /// @dev An exit at a hostile venue, or at an honest one that holds something for the vault: through the venue or past it.
+    /// @dev An exit at a hostile venue, or at an honest one that holds something for the vault.
     function _unwinding(address vault, uint256 trick, uint256 amount) private view returns (Call memory) {
         IAdapter where = _honest(amount >> 16);
         uint256 held = where.positionOf(vault);
-        if (amount % 3 == 0 && held != 0) {
-            bool releases = where != adapter && (amount >> 32) % 2 == 0;
-            return releases ? _releaseOf(where) : _exit(where, _bound(amount, 1, held));
-        }
+        if (amount % 3 == 0 && held != 0) return _exit(where, _bound(amount, 1, held));
         MaliciousVenue at = amount % 2 == 0 ? valued : unvalued;
         return Call(address(at), 0, abi.encodeCall(at.exit, (_trickOf(trick), amount % (2 * PER_TX))));
     }
