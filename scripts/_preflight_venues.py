@@ -13,10 +13,10 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from core.chain.abi import call_by_signature
-from core.chain.errors import RpcError
+from core.chain.errors import RpcError, RpcRevertedError
 from core.chain.reader import LATEST, At
 from core.findings import PartFinding, right, wrong
-from core.hexes import hex_of
+from core.hexes import ZERO_ADDRESS, hex_of
 from core.mandate.chain.reader import VaultReader
 from core.mandate.venues import erc4626, uniswap_v3
 from core.mandate.venues.registry import venues
@@ -36,16 +36,22 @@ PROXY_SLOT = hex(int.from_bytes(keccak(text="eip1967.proxy.implementation")) - 1
 
 def venue_lines(reader: VaultReader, record: Record) -> Iterator[PartFinding]:
     """One line or more for each; of a record without any, none."""
-    for name, chosen in record.venues.items():
-        known, venue = record.by_name().get(name), venues().named(name)
-        if known is None or venue is None:
+    for name in record.venues:
+        if name not in record.by_name() or venues().named(name) is None:
             yield wrong(name, "is not deployed: run `make deploy`")
-            continue
-        check = {erc4626.VENUE: _pool_lines, uniswap_v3.VENUE: _market_lines}[venue]
-        try:
-            yield from check(reader, record, name, chosen)
-        except (RpcError, DecodingError) as error:
-            yield wrong(name, f"what it needs is not answered ({error}): is it that kind of venue?")
+        else:
+            yield from chosen_lines(reader, record, name)
+
+
+def chosen_lines(reader: VaultReader, record: Record, name: str) -> Iterator[PartFinding]:
+    """Of one of the record's `venues`, whether or not its adapter is deployed yet; USDC is recorded."""
+    venue, chosen = venues().named(name), record.venues[name]
+    assert venue is not None, "the record was checked before"
+    check = {erc4626.VENUE: _pool_lines, uniswap_v3.VENUE: _market_lines}[venue]
+    try:
+        yield from check(reader, record, name, chosen)
+    except (RpcError, DecodingError) as error:
+        yield wrong(name, f"what it needs is not answered ({error}): is it that kind of venue?")
 
 
 def _asked(
@@ -77,6 +83,9 @@ def _pool_lines(
 ) -> Iterator[PartFinding]:
     """Of an ERC-4626 vault."""
     pool, usdc = chosen["pool"], record.by_name()["usdc"].address
+    if not reader.code_at(pool):
+        yield wrong(f"{name} pool", f"there is no contract at {pool} on this chain")
+        return
     yield from _code_line(reader, name, pool, chosen)
     asset = to_checksum_address(_asked(reader, pool, "asset()", "address"))
     if asset != usdc:
@@ -138,6 +147,9 @@ def _market_lines(
     if factory not in (public, at.get(uniswap_v3.FACTORY)):
         yield wrong(f"{name} factory", f"is {factory}; Uniswap's on this chain is {public}")
         return
+    if not reader.code_at(factory):
+        yield wrong(f"{name} factory", f"there is no contract at {factory} on this chain")
+        return
     pool = to_checksum_address(
         _asked(
             reader,
@@ -152,6 +164,9 @@ def _market_lines(
     derived = uniswap_v3.pool_address(
         {**at, uniswap_v3.FACTORY: factory, uniswap_v3.TOKEN: token, "fee": str(fee)}
     )
+    if pool == ZERO_ADDRESS:
+        yield wrong(f"{name} pool", f"the factory has none of USDC and {token} at {fee} millionths")
+        return
     if pool != derived:
         yield wrong(f"{name} pool", f"the factory has {pool}, Uniswap's code would be at {derived}")
         return
@@ -177,7 +192,15 @@ def _market_lines(
 def _depth_lines(
     reader: VaultReader, name: str, pool: str, tick: int, least: int, depth: int
 ) -> Iterator[PartFinding]:
-    ticks, spl = _asked(reader, pool, "observe(uint32[])", "int56[],uint160[]", [LONG_S, 0])
+    try:
+        ticks, spl = _asked(reader, pool, "observe(uint32[])", "int56[],uint160[]", [LONG_S, 0])
+    except RpcRevertedError:  # it says OLD
+        yield wrong(
+            f"{name} observations",
+            f"reach back less than {LONG_S // 60} minutes, and nothing is valued until they do: ask "
+            "again then",
+        )
+        return
     mean = (LONG_S << 128) // max(1, (spl[1] - spl[0]) % (1 << 160))
     largest = usdc_text(depth // DEPTH_PER_MANDATE)
     if mean < least:

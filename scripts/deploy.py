@@ -30,7 +30,9 @@ from ape.cli import ConnectedProviderCommand
 from eth_utils.conversions import to_hex
 from eth_utils.crypto import keccak
 
+from core.chain.nodes import Nodes
 from core.chain.reader import GAS_PRICE_ORACLE
+from core.mandate.chain.reader import VaultReader
 from core.mandate.venues import uniswap_v3
 from core.mandate.venues.registry import Venue, venues
 from scripts._deployments import (
@@ -54,6 +56,7 @@ from scripts._offices import (
     is_devnet,
     offices_of,
 )
+from scripts._preflight_venues import chosen_lines
 from scripts._recorded import venue_faults
 from scripts._test_market import open_market, uniswap
 
@@ -321,6 +324,23 @@ def _sent(
     return instance.address, receipt.txn_hash, receipt.block_number
 
 
+def require_venues(record: Record) -> None:
+    """Before anything is deployed: what `make preflight` would find wrong behind an adapter that is
+    asked for and not there yet. Its constructor refuses some of that without saying it in words.
+    """
+    at = {one.name: one.address for one in record.contracts}
+    reader = VaultReader(Nodes([os.environ["RPC_URL"]]), at)
+    found = [
+        str(line)
+        for name in record.venues
+        if name not in at
+        for line in chosen_lines(reader, record, name)
+        if not line.is_right
+    ]
+    if found:
+        raise click.ClickException("nothing was sent.\n" + "\n".join(found))
+
+
 def account_of(address: str, signer: AccountAPI) -> AccountAPI | None:
     """The account behind an office, when this run can sign for it: the signer itself, or one of
     anvil's public ones.
@@ -426,6 +446,7 @@ def cli(alias: str | None, record_file: Path | None) -> None:
     wait_for_pending(signer)
     ensure_usdc(record)
     require_reserve_seed(record, signer)
+    require_venues(record)
     chosen = [chosen_step(name, given) for name, given in record.venues.items()]
     for step in (*STEPS, *chosen):
         if not belongs_on(step.name, record.chain_id):

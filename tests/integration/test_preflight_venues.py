@@ -1,8 +1,6 @@
 """What `make preflight` says of the venues that an operator chose: a pool and a market on a real chain."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +10,11 @@ from core.chain.abi import call_by_signature
 from core.findings import PartFinding
 from core.mandate.venues import uniswap_v3
 from scripts._deployments import Deployed, Record
-from scripts._preflight_venues import venue_lines
+from scripts._preflight_venues import chosen_lines, venue_lines
 from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.integration.venue_fixtures import LIQUIDITY, PRICE, with_market
 from tests.personas import DEPLOYER
 
-ROOT = Path(__file__).parents[2]
-CORE = ROOT / "node_modules" / "@uniswap" / "v3-core" / "artifacts" / "contracts"
-FEE, LIQUIDITY, PRICE = 500, 4 * 10**17, 2_500 * USDC
 POOL, MARKET = "cellar_erc4626_adapter", "weth_uniswap_v3_adapter"
 
 
@@ -93,6 +89,12 @@ def test_pool__whose_rate_fell_lately__is_wrong(deployed: DeployedChain, pool: s
     assert "within 1 blocks" in found.says
 
 
+def test_pool__without_code__is_wrong(deployed: DeployedChain) -> None:
+    found = said(deployed, POOL, chosen_pool(DEPLOYER.address))["pool"]
+    assert not found.is_right
+    assert "there is no contract at" in found.says
+
+
 def test_pool__that_does_not_say_its_rate__is_wrong(deployed: DeployedChain, pool: str) -> None:
     set_fault(deployed, pool, "setSilent(bool)", True)
     assert not said(deployed, POOL, chosen_pool(pool))[""].is_right
@@ -109,40 +111,14 @@ def test_venue__that_is_not_deployed__is_wrong(deployed: DeployedChain, pool: st
 
 @pytest.fixture
 def market(deployed: DeployedChain) -> DeployedChain:
-    """A pool with twice the least liquidity for an hour, and room for 1,024 observations."""
-    at = deployed.contracts
-    artifact = json.loads((CORE / "UniswapV3Factory.sol" / "UniswapV3Factory.json").read_text())
-    sent = deployed.rpc.call(
-        "eth_sendRawTransaction", [deployed.sign(DEPLOYER, None, artifact["bytecode"])]
-    )
-    factory = to_checksum_address(deployed._mined(sent)["contractAddress"])
-    token = deployed.deploy("TestToken")
-    trader = deployed.deploy("TestMarket", factory, at["usdc"], token, FEE)
-    made = {uniswap_v3.FACTORY: factory, uniswap_v3.TOKEN: token, "test_market": trader}
-    found = replace(deployed, contracts={**at, **made})
-    found.mint(trader, 10**16)
-    pool = uniswap_v3.pool_address(found.contracts)
-    for to, signature, arguments in (
-        (token, "mint(address,uint256)", [trader, 10**25]),
-        (trader, "open(uint256,uint128)", [PRICE, 2 * LIQUIDITY]),
-        (pool, "increaseObservationCardinalityNext(uint16)", [512]),
-        (pool, "increaseObservationCardinalityNext(uint16)", [1_024]),
-        # a trade to another tick, in another second, takes the new room
-        (trader, "moveTo(uint256)", [PRICE * 1_001 // 1_000]),
-        (trader, "moveTo(uint256)", [PRICE]),
-    ):
-        found.rpc.call("evm_increaseTime", [2])
-        found.succeed(DEPLOYER, to, call_by_signature(signature, arguments))
-    found.rpc.call("evm_increaseTime", [3_600])
-    found.anvil.mine()
-    return found
+    return with_market(deployed)
 
 
 def chosen_market(chain: DeployedChain, **changes: Any) -> dict[str, Any]:
     given = {
         "uniswapFactory": chain.contracts[uniswap_v3.FACTORY],
         "token": chain.contracts[uniswap_v3.TOKEN],
-        "fee": FEE,
+        "fee": uniswap_v3.FEE,
         "maxLossBps": 100,
         "minLiquidity": LIQUIDITY,
     }
@@ -162,8 +138,41 @@ def test_market__of_another_factory__is_wrong(market: DeployedChain) -> None:
     assert not found["factory"].is_right
 
 
+def test_market__of_uniswaps_factory_where_it_is_not__is_wrong(market: DeployedChain) -> None:
+    public = "0x4752ba5DBc23f44D87826276BF6Fd6b1C372aD24"
+    found = said(market, MARKET, chosen_market(market, uniswapFactory=public))["factory"]
+    assert not found.is_right
+    assert "there is no contract at" in found.says
+
+
 def test_market__of_a_fee_without_a_pool__is_wrong(market: DeployedChain) -> None:
-    assert not said(market, MARKET, chosen_market(market, fee=3_000))["pool"].is_right
+    found = said(market, MARKET, chosen_market(market, fee=3_000))["pool"]
+    assert not found.is_right
+    assert "none of USDC" in found.says
+
+
+def test_market__that_is_younger_than_its_mean__is_wrong(deployed: DeployedChain) -> None:
+    young = with_market(deployed, age_s=60)
+    found = said(young, MARKET, chosen_market(young))["observations"]
+    assert not found.is_right
+    assert "reach back less than 30 minutes" in found.says
+
+
+def test_market__of_too_few_observations__is_wrong_before_it_is_deployed(
+    deployed: DeployedChain,
+) -> None:
+    """What `make deploy` asks before it sends anything."""
+    young = with_market(deployed)
+    trader = young.deploy(
+        "TestMarket",
+        *(young.contracts[one] for one in (uniswap_v3.FACTORY, "usdc", uniswap_v3.TOKEN)),
+        10_000,
+    )
+    young.succeed(DEPLOYER, trader, call_by_signature("open(uint256,uint128)", [PRICE, 0]))
+    asked = record(young, MARKET, chosen_market(young, fee=10_000))
+    undeployed = replace(asked, contracts=asked.contracts[:-1])
+    (line,) = [one for one in chosen_lines(young.reader, undeployed, MARKET) if not one.is_right]
+    assert str(line).startswith(f"WRONG  {MARKET} observations: 1, at least 1024 are needed")
 
 
 def test_market__shallower_than_its_least_liquidity__is_wrong(market: DeployedChain) -> None:
