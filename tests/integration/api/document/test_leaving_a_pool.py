@@ -2,7 +2,7 @@
 pool does not pay.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from core.mandate.chain.calldata import VaultCall
 from tests.integration.api.document.live import Live
 from tests.integration.api.mandates.stage import reason
 from tests.integration.chain_fixtures import USDC, DeployedChain
+from tests.integration.venue_fixtures import with_pool
 from tests.personas import AGENT, DEPLOYER, OWNER
 
 LENT = 100 * USDC
@@ -22,11 +23,7 @@ SHARES = LENT * 10**6  # at the pool's first rate
 @pytest.fixture
 def deployed(deployed: DeployedChain) -> DeployedChain:
     """With a pool that can fail, and its adapter in the list."""
-    at = deployed.contracts
-    pool = deployed.deploy("FaultyPool", at["usdc"])
-    adapter = deployed.deploy("Erc4626Adapter", at["factory"], pool, 0, 2_000, 50)
-    deployed.succeed(DEPLOYER, at["factory"], calldata.list_adapter(adapter))
-    return replace(deployed, contracts={**at, "test_pool": pool, "erc4626_adapter": adapter})
+    return with_pool(deployed)
 
 
 @dataclass
