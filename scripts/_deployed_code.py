@@ -81,7 +81,7 @@ def immutable_places(artifact: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]
     """
     references = artifact["deployedBytecode"].get("immutableReferences") or {}
     if any(place["length"] != WORD_BYTES for places in references.values() for place in places):
-        raise ValueError("an immutable is no word of 32 bytes")
+        raise ValueError("an immutable is not a word of 32 bytes")
     return tuple(
         tuple(place["start"] for place in references[node]) for node in sorted(references, key=int)
     )
@@ -119,8 +119,8 @@ def code_faults(
         faults.append(f"differs from the source at byte {program[0]}")
     elif differing:
         faults.append(
-            "runs the same code, but its metadata is of other sources or settings (a comment "
-            "is enough)"
+            "runs the same code, but its metadata comes from other sources or settings (a "
+            "comment is enough)"
         )
     return faults
 

@@ -112,7 +112,7 @@ def network_fault(network: str) -> str | None:
     known = re.findall(r"^ +- name: (\S+)\n +chain_id:", APE_CONFIG.read_text(), re.MULTILINE)
     if network in known:
         return None
-    return f"NETWORK: {network!r} is none of ape-config.yaml; it is one of {', '.join(known)}"
+    return f"NETWORK: {network!r} is not in ape-config.yaml; use one of {', '.join(known)}"
 
 
 def load(path: Path, chain_id: int) -> Record:
@@ -195,7 +195,7 @@ class OpenCall:
 def closing_text(left: Sequence[OpenCall]) -> str:
     """What is left to do, by whom, in order: one entry a transaction."""
     if not left:
-        return "nothing is left to do; read it back with `make verify`"
+        return "nothing is left to do; check it with `make verify`"
     lines = ["left to do, in this order, before the deployment can be used:"]
     for number, one in enumerate(left, start=1):
         lines.append(
@@ -203,7 +203,7 @@ def closing_text(left: Sequence[OpenCall]) -> str:
             + (f" ({one.why})" if one.why else "")
         )
         lines += [f"     to   {one.to} ({one.contract}), value 0", f"     data {one.data}"]
-    return "\n".join([*lines, "then read it back with `make verify`, which finds what is missing"])
+    return "\n".join([*lines, "then check it with `make verify`, which finds what is missing"])
 
 
 def create_address(creator: str, nonce: int) -> str:

@@ -44,11 +44,11 @@ def main() -> None:
     try:
         is_used = migrate.current(url) is not None
     except OperationalError as error:
-        sys.exit(f"the database of DATABASE_URL does not answer: {str(error.orig).splitlines()[0]}")
+        sys.exit(f"the database in DATABASE_URL does not answer: {str(error.orig).splitlines()[0]}")
     if is_used:
         sys.exit(
-            "the database of DATABASE_URL is not empty, and the stack begins again; name another, "
-            "or unset it"
+            "the database in DATABASE_URL is not empty, and the stack starts from scratch; use "
+            "another one, or unset it"
         )
     migrate.upgrade(url)
     add_simulated_listings(url)

@@ -69,8 +69,8 @@ def read_ranges(ask: Callable[[int, int], list[Log]], first: int, last: int) -> 
         except RangeRefusedError as refused:
             if until == first:
                 raise LogsMissingError(
-                    f"the node gives no logs of block {first}: {refused}; repeat with a node "
-                    "that does"
+                    f"the node returns no logs of block {first}: {refused}; try again with a "
+                    "node that does"
                 ) from refused
             size = (until - first + 1) // 2
             continue
@@ -86,8 +86,8 @@ def held(address: str, logs: Iterable[Log]) -> HeldRoles:
     mine = sorted((log for log in logs if log["address"].lower() == address.lower()), key=_place)
     if not mine or mine[0]["topics"][:2] != [GRANTED, DEFAULT_ADMIN_ROLE]:
         raise LogsMissingError(
-            f"the logs of {address} do not begin with its creation: the block of its record is "
-            "too late, or the node keeps no logs so old; repeat with a node that does"
+            f"the logs of {address} do not begin with its creation: the block in its record is "
+            "too late, or the node does not keep logs that old; try again with a node that does"
         )
     holding: set[tuple[str, str]] = set()  # (role or LISTED, account)
     for log in mine:

@@ -110,8 +110,8 @@ def offices_of(environment: Mapping[str, str], deployer: str, *, on_devnet: bool
     ]
     if not on_devnet and deployer.lower() in PUBLIC:
         faults.append(
-            f"the deployer is {deployer}, a public test account whose key everybody has: sign "
-            "with a key that is yours alone"
+            f"the deployer is {deployer}, a public test account whose key everybody knows: sign "
+            "with a key that only you have"
         )
     if faults:
         raise OfficesRefusedError("\n".join(faults))
@@ -141,8 +141,8 @@ def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | No
         return f"{variable} is {value}, which is not an address: {error}"
     if value.lower() in NOBODY:
         return (
-            f"{variable} is {value}, and nobody could act as {title}: set it to an account that "
-            "somebody holds"
+            f"{variable} is {value}, so nobody could act as {title}: set it to an account whose "
+            "key somebody holds"
         )
     return None if on_devnet else _fault_off_the_devnet(variable, title, value, deployer)
 
@@ -150,12 +150,12 @@ def _fault(name: str, value: str, deployer: str, *, on_devnet: bool) -> str | No
 def _fault_off_the_devnet(variable: str, title: str, value: str, deployer: str) -> str | None:
     if value.lower() == deployer.lower():
         return (
-            f"{variable} is the deployer {deployer}, which may hold no office off the devnet: "
-            f"name another account as {title}"
+            f"{variable} is the deployer {deployer}, which must not hold an office outside the "
+            f"devnet: name another account as {title}"
         )
     if value.lower() in PUBLIC:
         return (
-            f"{variable} is {value}, a public test account whose key everybody has: name another "
-            f"account as {title}"
+            f"{variable} is {value}, a public test account whose key everybody knows: name "
+            f"another account as {title}"
         )
     return None

@@ -135,17 +135,17 @@ def check_nodes(asked: Preflight) -> Iterator[PartFinding]:
                 "node into RPC_URLS",
             )
         elif head is None:
-            yield wrong(what, "it has no newest block: wait until it is synced")
+            yield wrong(what, "it has no latest block: wait until it is synced")
         elif (age := time.time() - head.timestamp) > MOST_HEAD_AGE_S:
             yield wrong(
                 what,
-                f"its newest block {head.number} is {age:.0f} s old: wait until it is synced, and "
-                "see the clock's line",
+                f"its latest block {head.number} is {age:.0f} s old: wait until it is synced, and "
+                "check the clock line",
             )
         elif -age > MOST_AHEAD_S:
             yield wrong(
                 what,
-                f"its newest block {head.number} is of {-age:.0f} s from now: where the clock's line is ok, "
+                f"its latest block {head.number} is {-age:.0f} s in the future: if the clock line is ok, "
                 "put another node into RPC_URLS",
             )
         else:
@@ -160,10 +160,10 @@ def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[P
         if is_anvil(asked.client()):
             yield right(what, "one node, of a chain on this machine")
         else:
-            yield wrong(what, "there is one node alone: add one of another provider to RPC_URLS")
+            yield wrong(what, "there is only one node: add one of another provider to RPC_URLS")
         return
     if len(heads) < 2:
-        yield wrong(what, "fewer than two nodes can be compared: mend the ones above")
+        yield wrong(what, "fewer than two nodes can be compared: fix the ones above")
         return
     height = max(0, min(head.number for head in heads.values()) - COMMON_DEPTH)
     blocks = {name: asked.nodes[name].header(height) for name in heads}
@@ -172,7 +172,7 @@ def _agreement(asked: Preflight, heads: Mapping[str, BlockHeader]) -> Iterator[P
         yield right(what, f"on block {height}")
     else:
         listed = ", ".join(f"{name} has {found or 'none'}" for name, found in hashes.items())
-        yield wrong(what, f"not on block {height}: {listed}; leave out the one that is wrong")
+        yield wrong(what, f"they disagree on block {height}: {listed}; remove the wrong one")
 
 
 def check_clock(asked: Preflight) -> Iterator[PartFinding]:
@@ -203,12 +203,13 @@ def check_clock(asked: Preflight) -> Iterator[PartFinding]:
             faults.append(f"{ahead:.0f} s behind the newest block's")
     if faults:
         yield wrong(
-            what, f"this machine's is {' and '.join(faults)}: set it by NTP (`timedatectl`)"
+            what,
+            f"this machine's is {' and '.join(faults)}: synchronise it with NTP (`timedatectl`)",
         )
     elif compared:
         yield right(what, f"agrees with {' and '.join(compared)}")
     else:
-        yield wrong(what, "nothing answers that it could be compared with: mend the lines above")
+        yield wrong(what, "there is nothing to compare it with: fix the lines above")
 
 
 def check_database(asked: Preflight) -> Iterator[PartFinding]:
@@ -217,7 +218,7 @@ def check_database(asked: Preflight) -> Iterator[PartFinding]:
 
 def check_commits(asked: Preflight) -> Iterator[PartFinding]:
     if is_anvil(asked.client()):
-        yield right("commits", "of a chain on this machine: what is lost is made anew")
+        yield right("commits", "of a chain on this machine: lost data is made again")
     else:
         yield durability_line(asked.database)
 
@@ -276,20 +277,20 @@ def check_factory(asked: Preflight) -> Iterator[PartFinding]:
         usdc = reader.usdc_of_factory()
         unlisted = [name for name in asked.record.adapters() if not reader.is_adapter(at[name])]
     except (RpcError, AbiDecodeError) as error:
-        yield wrong("factory", f"no answer ({error}): mend the nodes above")
+        yield wrong("factory", f"no answer ({error}): fix the nodes above")
         return
     if usdc != reader.contracts["usdc"]:
         yield wrong(
             "factory", f"its USDC is {usdc}, the record has {at['usdc']}: use the right record"
         )
     elif paused:
-        yield wrong("factory", "it is paused, no vault can be made: its admin calls unpause()")
+        yield wrong("factory", "it is paused, so no vault can be made: its admin calls unpause()")
     else:
         yield right("factory", "not paused")
     if unlisted:
         yield wrong("adapters", f"{', '.join(unlisted)}: not listed; the admin calls listAdapter()")
     else:
-        yield right("adapters", "all of the record are listed")
+        yield right("adapters", "all adapters of the record are listed")
 
 
 def check_venues(asked: Preflight) -> Iterator[PartFinding]:
@@ -301,7 +302,7 @@ def check_guard(asked: Preflight) -> Iterator[PartFinding]:
     """Does the factory obey the API's key?"""
     signer = _key_of("GUARD", asked)
     if signer is None:
-        yield right("guard", "no key is set: vaults do not pay for calls")
+        yield right("guard", "no key is set, so vaults cannot pay for calls")
     elif signer != (guard := asked.all_nodes.guard()):
         yield wrong(
             "guard",
@@ -354,16 +355,16 @@ def check_keeper(asked: Preflight) -> Iterator[PartFinding]:
     except JobSkippedError:
         yield wrong(
             what,
-            "no key is set, it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
+            "no key is set, so it would only log: set KEEPER_KEYSTORE or KEEPER_REMOTE_SIGNER_URL",
         )
     except (RpcError, SQLAlchemyError) as error:
-        yield wrong(what, f"not known ({type(error).__name__}): mend the lines above")
+        yield wrong(what, f"unknown ({type(error).__name__}): fix the lines above")
     else:
         if ATTENTION in did:
             yield wrong(what, did[ATTENTION])
         else:
             roles = ", ".join(f"{role} {one.address}" for role, one in signers.items())
-            yield right(what, f"{roles}: the factory obeys it, all can pay")
+            yield right(what, f"{roles}: the factory obeys it, and all can pay")
 
 
 def check_settler(asked: Preflight) -> Iterator[PartFinding]:
@@ -377,7 +378,7 @@ def check_settler(asked: Preflight) -> Iterator[PartFinding]:
         return
     account = _key_of("X402_SETTLE", asked)
     if account is None:
-        yield wrong(what, "X402_PAY_TO is set and nobody settles: set X402_SETTLE_KEYSTORE")
+        yield wrong(what, "X402_PAY_TO is set but nobody settles: set X402_SETTLE_KEYSTORE")
     elif (missing := settings.x402_gas_wei_per_day - asked.all_nodes.balance_wei(account)) > 0:
         yield wrong(what, f"send at least {eth_text(missing)} ETH to {account}")
     else:
@@ -392,7 +393,7 @@ def check_disk(asked: Preflight) -> Iterator[PartFinding]:
         if free < least:
             yield wrong(
                 what,
-                f"{free / GIGABYTE:.1f} GB are free, {least / GIGABYTE:g} are wanted: free some",
+                f"{free / GIGABYTE:.1f} GB are free, {least / GIGABYTE:g} are required: free some",
             )
         else:
             yield right(what, f"{free / GIGABYTE:.1f} GB free")
@@ -416,8 +417,9 @@ def check_ports(asked: Preflight) -> Iterator[PartFinding]:
         except OSError as error:
             yield wrong(
                 f"port {port}",
-                f"{name} can't be listened on at {settings.host} ({os.strerror(error.errno or 0)}): stop who has "
-                f"it (`ss -ltnp`), or set {name}",
+                f"{name}: cannot listen on it at {settings.host} "
+                f"({os.strerror(error.errno or 0)}): stop the program that uses it (`ss "
+                f"-ltnp`), or set {name}",
             )
 
 

@@ -50,10 +50,10 @@ def durability_line(database: Database) -> PartFinding:
         name, value = next(iter(off.items()))
         return wrong(
             what,
-            f"{name} is {value}: what was acknowledged may be lost; set it to {KEEPS[name][0]} "
+            f"{name} is {value}: acknowledged writes may be lost; set it to {KEEPS[name][0]} "
             "(`alter system`, and `alter role ... reset` where the role has its own)",
         )
-    return right(what, "acknowledged when they are on the disk")
+    return right(what, "acknowledged once they are on disk")
 
 
 def database_lines(settings: Settings, database: Database) -> Iterator[PartFinding]:
@@ -78,7 +78,7 @@ def database_lines(settings: Settings, database: Database) -> Iterator[PartFindi
     if version < LEAST_POSTGRES:
         yield wrong(what, f"Postgres {version}: {LEAST_POSTGRES} or newer is needed")
     elif is_replica:
-        yield wrong(what, "it is a replica and takes no write: name the primary in DATABASE_URL")
+        yield wrong(what, "it is a replica and accepts no writes: set DATABASE_URL to the primary")
     elif is_read_only:
         yield wrong(what, SAYS[OutageKind.READ_ONLY])
     else:
@@ -128,7 +128,7 @@ def proxy_lines(settings: Settings, database: Database) -> Iterator[PartFinding]
     try:
         if _identity(found) != own:
             yield wrong(
-                what, "it follows another database: name one of its own in DATABASE_READ_URL"
+                what, "it follows another database: set DATABASE_READ_URL to a replica of this one"
             )
         elif (note := judge_replica(lag_s := replicas.lag_s(), replicas.most_lag_s)) is not None:
             yield wrong(what, note)
@@ -146,7 +146,7 @@ def _pooler(settings: Settings, url: str, own: str) -> PartFinding:
     direct = Database(settings.database_url, application_name="preflight", bounds=AS_PROCESSES)
     try:
         if _identity(pooled) != own:
-            return wrong(what, "it leads to another database: mend DATABASE_POOLED_URL")
+            return wrong(what, "it leads to another database: correct DATABASE_POOLED_URL")
         wanted, found = _settings_of(direct), _settings_of(pooled)
     except OperationalError as error:
         return wrong(

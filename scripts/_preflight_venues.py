@@ -51,7 +51,9 @@ def chosen_lines(reader: VaultReader, record: Record, name: str) -> Iterator[Par
     try:
         yield from check(reader, record, name, chosen)
     except (RpcError, DecodingError) as error:
-        yield wrong(name, f"what it needs is not answered ({error}): is it that kind of venue?")
+        yield wrong(
+            name, f"a call that it needs is not answered ({error}): is it that kind of venue?"
+        )
 
 
 def _asked(
@@ -92,7 +94,7 @@ def _pool_lines(
         yield wrong(f"{name} asset", f"is {asset}, not USDC {usdc}: delist it")
         return
     implementation = int(str(reader.rpc.call("eth_getStorageAt", [pool, PROXY_SLOT, LATEST])), 16)
-    behind = "; its code can be replaced by who administers its proxy" if implementation else ""
+    behind = "; its code can be replaced by the admin of its proxy" if implementation else ""
     shares = _asked(reader, pool, "convertToShares(uint256)", "uint256", USDC_E6_PER_USDC)
     back = _asked(reader, pool, "convertToAssets(uint256)", "uint256", shares)
     paid = _asked(reader, pool, "previewRedeem(uint256)", "uint256", shares)
@@ -218,7 +220,8 @@ def _depth_lines(
     if off > TICKS_OFF:
         yield wrong(
             f"{name} price",
-            f"is about {off // 100} % off its mean of 30 minutes: it moves, or is moved; ask again",
+            f"is about {off // 100} % off its mean of 30 minutes: it is moving, or being moved; "
+            "run this again",
         )
     else:
         yield right(f"{name} price", f"within {off // 100 + 1} % of its mean of 30 minutes")

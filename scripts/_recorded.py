@@ -93,7 +93,7 @@ def _labels(record: Record, *, on_devnet: bool) -> Iterator[str]:
     for one in record.contracts:
         wanted = contract_of(one.name, on_devnet=on_devnet)
         if wanted is None:
-            yield f"{one.name} is the name of no contract of a deployment"
+            yield f"{one.name} is not the name of a contract of a deployment"
         elif one.contract != wanted:
             yield f"{one.name} is a {wanted}, the record calls it a {one.contract}"
 
@@ -110,7 +110,7 @@ def _addresses(record: Record) -> Iterator[str]:
         if not is_checksum_address(one.address):
             yield f"{one.name} is at {one.address}, which is not an address with its checksum"
     yield from (
-        f"{' and '.join(names)} have one address"
+        f"{' and '.join(names)} have the same address"
         for names in holders.values()
         if len(set(names)) > 1
     )
@@ -129,11 +129,11 @@ def _changed_offices(record: Record) -> Iterator[str]:
     try:
         created = offices_at_creation(names["factory"], names["reserve_token"])
     except (TypeError, ValueError):
-        yield "factory and reserve_token: args are not those of their constructors"
+        yield "factory and reserve_token: args do not match their constructors"
         return
     for name, value in record.offices.items():
         if name not in created:
-            yield f"offices: {name} is none of {', '.join(created)}"
+            yield f"offices: {name} is not one of {', '.join(created)}"
         elif not _is_like(value, created[name]):
             yield (
                 f"offices: {name} is {json.dumps(value)}, not of the form of "

@@ -176,7 +176,7 @@ class Stack:
 
     def _restart(self, child: Child) -> None:
         if child.name == "chain":
-            raise StackError(f"the chain died; its last words:\n{child.last_lines()}")
+            raise StackError(f"the chain ended; its last output:\n{child.last_lines()}")
         child.restarts += 1
         self.say(
             f"{child.name} ended with code "
@@ -210,13 +210,13 @@ class Stack:
             ):
                 raise StackError(
                     f"{self.directory} has logs or a postgres that no stack made, and a stack "
-                    "begins by removing them: name another folder by STACK_DIR"
+                    "begins by removing them: set STACK_DIR to another folder"
                 )
             lock = (self.directory / "lock").open("w")
         except OSError as error:
             raise StackError(
-                f"STACK_DIR is {self.directory}: {error.strerror}. Name a folder that this account "
-                "may write"
+                f"STACK_DIR is {self.directory}: {error.strerror}. Name a folder that this "
+                "account can write to"
             ) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -438,7 +438,7 @@ class Stack:
             # whoever answered: another program may have taken a port
             for name, one in self.children.items():
                 if not one.is_running():
-                    raise StackError(f"{name} ended at start; its last words:\n{one.last_lines()}")
+                    raise StackError(f"{name} ended at start; its last output:\n{one.last_lines()}")
             if what is None:
                 return
             if time.monotonic() - said >= SAY_EVERY_S:

@@ -38,11 +38,11 @@ def findings_of(check: Check, asked: Preflight) -> Iterator[PartFinding]:
     except InvalidParameterError as error:
         yield wrong(error.field, error.rule)
     except RpcError as error:
-        yield wrong(what, f"not asked, no node answers ({error}): mend the nodes above")
+        yield wrong(what, f"not checked, no node answers ({error}): fix the nodes above")
     except ProgrammingError as error:  # without the statement, which says nothing to who reads it
         yield wrong(what, f"{error.orig} ({type(error.orig).__name__})")
     except SQLAlchemyError as error:
-        yield wrong(what, f"not asked ({type(error).__name__}): mend the database's line above")
+        yield wrong(what, f"not checked ({type(error).__name__}): fix the database line above")
     except Exception as error:  # a part that nobody expected to fail keeps no other from its lines
         yield wrong(what, f"{error} ({type(error).__name__})")
 
@@ -58,7 +58,8 @@ def said(
             *found,
             wrong(
                 what,
-                f"no answer within {PART_S:.0f} s: what it asks hangs, or this machine is busy: ask again",
+                f"no answer within {PART_S:.0f} s: the check hangs, or this machine is busy: "
+                "run it again",
             ),
         ]
     return found
@@ -91,9 +92,7 @@ def preflight(
         for finding in said(what, future, found[what], until):
             faults += not finding.is_right
             typer.echo(finding)
-    typer.echo(
-        f"{faults} wrong: mend them, then ask again" if faults else "all that was asked is right"
-    )
+    typer.echo(f"{faults} failed: fix them, then run it again" if faults else "all checks passed")
     sys.stdout.flush()
     os._exit(bool(faults))  # a part that hangs holds up nobody
 

@@ -251,7 +251,7 @@ def check_links(findings: Findings, at: dict[str, str]) -> None:
     findings.check(
         "reserve_token price",
         token.redeemPrice() >= 10_000,
-        f"{token.redeemPrice()} base units a token",
+        f"{token.redeemPrice()} base units per token",
     )
     if "test_venue" in at:
         venue = project.TestVenue.at(at["test_venue"])

@@ -114,8 +114,8 @@ def write_sources(
         arguments = constructor_arguments(one, artifact["abi"])
         if not is_deployed(one, record, artifact, arguments):
             typer.echo(
-                f"WRONG  {one.name}: these sources compile to other code than was deployed at "
-                f"{one.address}; check out {record.commit}",
+                f"WRONG  {one.name}: these sources do not compile to the code that was deployed "
+                f"at {one.address}; check out {record.commit}",
                 err=True,
             )
             raise typer.Exit(1)

@@ -115,7 +115,7 @@ def test_a_clock_off_by_five_minutes__is_named(
     monkeypatch.setattr(time, "time", lambda: real() + off_s)
     said = faults(preflight.check_clock, place)
     assert says in said
-    assert "set it by NTP" in said
+    assert "synchronise it with NTP" in said
 
 
 def test_a_database_that_is_down__is_named(place: Place) -> None:
@@ -246,7 +246,7 @@ def test_no_key__is_named(place: Place) -> None:
 
 def test_a_payee_whom_nobody_settles_for__is_named(place: Place) -> None:
     said = faults(preflight.check_settler, place, x402_pay_to=OWNER.address)
-    assert "X402_PAY_TO is set and nobody settles" in said
+    assert "X402_PAY_TO is set but nobody settles" in said
 
 
 @pytest.mark.parametrize("prefix", ["guard", "x402_settle"])
@@ -276,7 +276,7 @@ def test_a_disk_that_is_full__is_named(place: Place, monkeypatch: pytest.MonkeyP
         shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 10**8)
     )
     said = faults(preflight.check_disk, place)
-    assert "0.1 GB are free, 5 are wanted: free some" in said
+    assert "0.1 GB are free, but 5 are required: free some" in said
     # where only a page is printed less will do
     assert said.count("wanted") == 1
 

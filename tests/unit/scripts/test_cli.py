@@ -117,7 +117,7 @@ def test_deploy__runs_ape_on_the_network(started: list[str]) -> None:
 def test_a_network_that_is_not_configured__is_a_sentence(started: list[str]) -> None:
     code, output = ran("verify", "--network", "nowhere", "--rpc-url", "http://127.0.0.1:9")
     assert (code, started) == (2, [])
-    assert "it is one of devnet, sepolia" in output
+    assert "use one of devnet, sepolia" in output
 
 
 def test_version__is_that_of_the_package() -> None:

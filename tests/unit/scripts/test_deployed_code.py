@@ -85,8 +85,8 @@ def test_code__metadata_alone_differs__is_said_in_its_own_words() -> None:
     found[len(PROGRAM) + 10] ^= 0x01
     assert faults(found) == [
         (
-            "runs the same code, but its metadata is of other sources or settings (a comment is "
-            "enough)"
+            "runs the same code, but its metadata comes from other sources or settings (a "
+            "comment is enough)"
         )
     ]
 

@@ -63,7 +63,7 @@ def test_waiting__ends_with_the_last_words_of_a_process_that_ends(
 ) -> None:
     stack = stack_of(tmp_path, [], chain=process(is_alive=True), keeper=process(is_alive=False))
     with pytest.raises(
-        StackError, match=("keeper ended at start; its last words:\nno space left on device")
+        StackError, match=("keeper ended at start; its last output:\nno space left on device")
     ):
         stack.wait_for(lambda: "the API to answer")
 
@@ -169,7 +169,7 @@ def test_one_port_for_two__is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_with_what_no_stack_made__is_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "mine").write_text("precious")
-    with pytest.raises(StackError, match="name another folder by STACK_DIR"):
+    with pytest.raises(StackError, match="set STACK_DIR to another folder"):
         stack_of(tmp_path, []).start()
     assert (tmp_path / name / "mine").read_text() == "precious"
 

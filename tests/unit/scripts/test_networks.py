@@ -24,7 +24,7 @@ def test_another_name__is_refused_with_those_that_there_are(
     assert isinstance(app, typer.Typer)
     done = CliRunner().invoke(app, ["--network", name])
     assert done.exit_code == 2
-    assert f"NETWORK: {name!r} is none of ape-config.yaml; it is one of devnet, sepolia" in (
+    assert f"NETWORK: {name!r} is not in ape-config.yaml; use one of devnet, sepolia" in (
         done.output
     )
 

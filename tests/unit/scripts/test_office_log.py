@@ -149,7 +149,7 @@ def test_ranges__cover_every_block_once_whatever_the_node_takes(limit: int) -> N
 def test_ranges__a_node_that_refuses_a_single_block__is_refused_in_its_words() -> None:
     with pytest.raises(
         LogsMissingError,
-        match=r"^the node gives no logs of block 7: range over 0 blocks; repeat with a node that "
+        match=r"^the node returns no logs of block 7: range over 0 blocks; try again with a node that "
         r"does$",
     ):
         list(read_ranges(node(0, []), 7, 9_000))

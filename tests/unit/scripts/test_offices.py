@@ -81,7 +81,7 @@ def test_off_the_devnet__the_deployer_in_an_office__is_refused(
 ) -> None:
     (sentence,) = refusal(WHOLE | {variable: deployer})
     assert sentence.startswith(
-        f"{variable} is the deployer {DEPLOYER}, which may hold no office off the devnet: name "
+        f"{variable} is the deployer {DEPLOYER}, which must not hold an office outside the devnet: name "
         "another"
     )
 
@@ -108,7 +108,7 @@ def test_off_the_devnet__an_account_whose_key_everybody_has__is_refused(
     for public in PUBLIC_ACCOUNTS:
         (sentence,) = refusal(WHOLE | {variable: spelled(public)})
         assert sentence.startswith(
-            f"{variable} is {spelled(public)}, a public test account whose key everybody has: "
+            f"{variable} is {spelled(public)}, a public test account whose key everybody knows: "
             "name another "
         )
 
@@ -117,7 +117,7 @@ def test_off_the_devnet__a_deployer_whose_key_everybody_has__is_refused() -> Non
     public = min(PUBLIC_ACCOUNTS)
     with pytest.raises(
         OfficesRefusedError,
-        match=f"^the deployer is {public}, a public test account whose key everybody has: sign with",
+        match=f"^the deployer is {public}, a public test account whose key everybody knows: sign with",
     ):
         offices_of(WHOLE, public, on_devnet=False)
 
@@ -139,7 +139,7 @@ def test_offices__an_address_that_can_sign_nothing__is_refused(
     paid for.
     """
     (sentence,) = refusal(WHOLE | {variable: nobody}, on_devnet=on_devnet)
-    assert sentence.startswith(f"{variable} is {nobody}, and nobody could act as ")
+    assert sentence.startswith(f"{variable} is {nobody}, so nobody could act as ")
 
 
 @each("value", ["0x12", "vitalik.eth", "00" * 20, DEPLOYER.replace("5aA", "5Aa")])
@@ -256,9 +256,9 @@ def test_closing__names_each_call_with_who_where_and_data() -> None:
         f"  2. the admin {account(1)} calls listAdapter({account(10)}) (lists test_venue_adapter)",
         f"     to   {account(11)} (factory), value 0",
         "     data 0xbb",
-        "then read it back with `make verify`, which finds what is missing",
+        "then check it with `make verify`, which finds what is missing",
     ]
 
 
 def test_closing__nothing_left__says_so() -> None:
-    assert closing_text([]) == "nothing is left to do; read it back with `make verify`"
+    assert closing_text([]) == "nothing is left to do; check it with `make verify`"

@@ -77,7 +77,7 @@ def test_record__an_adapter_rewritten_to_be_another__is_a_fault() -> None:
     change(record, "x402_adapter", contract=relay.contract, address=relay.address)
     assert faults(record) == [
         "x402_adapter is a X402Adapter, the record calls it a RelayAdapter",
-        "relay_adapter and x402_adapter have one address",
+        "relay_adapter and x402_adapter have the same address",
     ]
 
 
@@ -122,7 +122,7 @@ def test_record__without_a_contract__is_a_fault(name: str) -> None:
 def test_record__a_name_of_no_deployment__is_a_fault() -> None:
     record = whole()
     record.contracts.append(Deployed("spare", "RelayAdapter", STRANGER, 7, None, [], "0x"))
-    assert faults(record) == ["spare is the name of no contract of a deployment"]
+    assert faults(record) == ["spare is not the name of a contract of a deployment"]
 
 
 def test_record__a_name_twice__is_a_fault() -> None:
@@ -236,7 +236,7 @@ def test_offices__of_a_contract_that_was_replaced__are_forgotten() -> None:
 def test_arguments_of_no_constructor__are_a_fault(args: list[Any]) -> None:
     record = whole()
     change(record, "factory", args=args)
-    assert any("args are not those of their constructors" in one for one in faults(record))
+    assert any("args do not match their constructors" in one for one in faults(record))
 
 
 def test_a_record_whose_writing_breaks_off__stays_as_it_was(
