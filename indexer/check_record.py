@@ -67,7 +67,7 @@ def lines(place: RecordPlace) -> Iterator[PartFinding]:
     with place.database.read() as session:
         at = cursor(session, TIP)
     if at is None:
-        yield wrong("place", "no block was ever read: start the indexer")
+        yield wrong("place", "no block has been read yet: start the indexer")
         return
     try:
         found = beside_the_chain(place, at)
@@ -143,16 +143,16 @@ def beside_the_chain(place: RecordPlace, at: Cursor) -> PartFinding:
     if served != place.chain_id:
         return wrong(
             what,
-            f"the nodes serve chain {served}, CHAIN_ID is {place.chain_id}: mend RPC_URLS",
+            f"the nodes serve chain {served}, CHAIN_ID is {place.chain_id}: correct RPC_URLS",
         )
     head = place.reader.header()
     if head is None or head.number < at.number:
         newest = "none" if head is None else head.number
         return wrong(
             what,
-            f"the record ends with block {at.number} and the node's newest is {newest}: the record is "
-            "ahead of this chain. Wait until the node is synced, or name another in RPC_URLS; start "
-            "no process before",
+            f"the record ends at block {at.number} but the node's latest is {newest}: the "
+            "record is ahead of this chain. Wait until the node is synced, or set another one "
+            "in RPC_URLS; do not start any process before that",
         )
     theirs = place.reader.header(at.number)
     if theirs is None or theirs.hash != at.hash:
@@ -165,7 +165,7 @@ def beside_the_chain(place: RecordPlace, at: Cursor) -> PartFinding:
     behind = head.number - at.number
     return right(
         what,
-        f"block {at.number} is the chain's; {behind} newer ones are for the indexer to read",
+        f"block {at.number} matches the chain; the indexer still has to read {behind} newer ones",
     )
 
 
@@ -183,8 +183,8 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
         except RpcRefusedError as error:
             return wrong(
                 what,
-                f"the node does not return the state of block {at.number} ({error}): use one with old "
-                "state, or let the indexer catch up and ask again",
+                f"the node does not return the state of block {at.number} ({error}): use a node "
+                "with old state, or let the indexer catch up and run this again",
             )
         compared += 1
     if faults:
@@ -193,7 +193,7 @@ def sums(place: RecordPlace, at: Cursor) -> PartFinding:
             f"{'; '.join(faults[:MOST_SHOWN])}{_more(faults)}. See `python -m indexer.rebuild`",
         )
     return right(
-        what, f"cash and totals of {compared:,} vaults are the chain's at block {at.number}"
+        what, f"cash and totals of {compared:,} vaults match the chain at block {at.number}"
     )
 
 
@@ -202,7 +202,7 @@ def _sums_of(place: RecordPlace, ledger: LedgerToVerify, vault: str, at: Cursor)
         state = mandate_ledger.load_at(session, ledger.mandate_id, at.number)
     position = place.reader.lens_position(vault, at.hash)
     if position is None:
-        return [f"no node reads vault {vault} at block {at.number}"]
+        return [f"no node can read vault {vault} at block {at.number}"]
     return [one.what for one in sums_faults(ledger, state, position)]
 
 
@@ -216,14 +216,14 @@ def anchors(place: RecordPlace) -> Iterator[PartFinding]:
     with place.database.read() as session:
         found = epoch_after(session, posted - 1)
     if root == START:
-        yield right("anchors", "no root was posted yet")
+        yield right("anchors", "no root has been posted yet")
     elif found is not None and (found.epoch, found.root) == (posted, root):
-        yield right("anchors", f"the root of epoch {posted} on chain is this record's")
+        yield right("anchors", f"the root of epoch {posted} on chain matches this record")
     else:
         yield wrong(
             "anchors",
-            f"the root of epoch {posted} on chain is none of this record's: rows that were anchored are "
-            "gone. Restore to the end of the log, or deploy another RecordAnchor "
+            f"the root of epoch {posted} on chain does not match this record: anchored rows are "
+            "missing. Restore to the end of the log, or deploy another RecordAnchor "
             "(docs/operations/keeper.md)",
         )
 
@@ -254,7 +254,7 @@ def check() -> None:
             sys.stdout.flush()
     except (SQLAlchemyError, OutsideError) as error:
         first = str(error).splitlines()[0]
-        typer.echo(f"nothing is known: {first} ({type(error).__name__})", err=True)
+        typer.echo(f"could not check: {first} ({type(error).__name__})", err=True)
         code = REFUSED
     finally:
         rpc.close()

@@ -282,7 +282,7 @@ class Indexer:
         """`is_beside`: the round itself ended well."""
         state = "halted" if isinstance(error, FinalityBrokenError) else "degraded"
         trace = None if isinstance(error, OutsideError | SQLAlchemyError) else error
-        what = "work beside a round failed" if is_beside else "round failed"
+        what = "background work of a round failed" if is_beside else "round failed"
         if not isinstance(error, OutageError):  # which says it once
             log.error(
                 what, state=state, error=text_of(error), kind=type(error).__name__, exc_info=trace

@@ -243,7 +243,7 @@ def show_status(
 @app.command()
 def acknowledge(
     finding_id: int = typer.Argument(min=1, max=2**63 - 1),
-    note: str | None = typer.Option(None, help="why it may stand"),
+    note: str | None = typer.Option(None, help="why it can be closed"),
 ) -> None:
     """Close a finding of the auditor that you have looked at.
 

@@ -49,7 +49,7 @@ class IndexerMetrics:
             "When a block was last committed or unwound, unix time.",
         )
         self.last_progress.set(UNKNOWN)
-        self.rounds = self._counter("rounds", "Looks at the chain that ended well.")
+        self.rounds = self._counter("rounds", "Rounds of reading the chain that succeeded.")
         self.failures = self._counter(
             "round_failures",
             "Errors of rounds and of what is due beside them, by their kind.",

@@ -55,7 +55,7 @@ class RebuildRefusedError(OutsideError):
 
 @app.command()
 def rebuild(
-    accept: bool = typer.Option(False, "--accept", help="put right what differs"),
+    accept: bool = typer.Option(False, "--accept", help="correct what differs"),
 ) -> None:
     """Check every vault's logs against its own hash of them; repair what differs when asked to."""
     settings = read_settings(answers=True)
@@ -69,13 +69,13 @@ def rebuild(
         raise typer.Exit(REFUSED) from error
     for address in sorted(left):
         what = "its count of vaults" if address == chain.factory else "its hash of them"
-        console.print(f"{address}: the logs in the record do not make {what}", markup=False)
+        console.print(f"{address}: the logs in the record do not produce {what}", markup=False)
     if not left:
         console.print("The record has every log of every vault.")
     elif not accept:
-        console.print("Nothing was changed. Run it again with --accept to put them right.")
+        console.print("Nothing was changed. Run it again with --accept to correct them.")
     else:
-        console.print("No node gives logs that do. Their ledgers are held.")
+        console.print("No node returns logs that do. Their ledgers are held.")
     raise typer.Exit(DIFFERS if left else PROVEN)
 
 
@@ -101,8 +101,8 @@ def prove_all(chain: ChainContext, *, is_repairing: bool) -> frozenset[str]:
         silent = silent + 1 if (proof.passes, proof.after) == before else 0
         if silent == ROUNDS_WITHOUT_A_WORD:
             raise RebuildRefusedError(
-                f"no node reads the vaults at block {at.number}; start the indexer, and try again "
-                "within four minutes after you stop it"
+                f"no node can read the vaults at block {at.number}; start the indexer, and try "
+                "again within four minutes after you stop it"
             )
     if is_repairing and not proof.doubted:
         with chain.database.write() as session:
@@ -129,7 +129,7 @@ def _opened(settings: Settings, deployment: Deployment) -> Iterator[ChainContext
     reader = VaultReader(rpc, deployment.contracts)
     try:
         if not lead.try_take(now_utc()):
-            raise RebuildRefusedError("an indexer leads; stop it first, and its spares")
+            raise RebuildRefusedError("an indexer is running; stop it and its standbys first")
         lead.beat({"state": "rebuilding"})
         yield ChainContext(
             reader=reader,

@@ -102,7 +102,7 @@ def _verdict(facts: IndexerFacts) -> HealthVerdict:
     found = judge_indexer(facts)
     if facts.head is not None or found.health is Health.DOWN:
         return found
-    unseen = "No node of RPC_URLS answers this look, so that the chain's height is not known."
+    unseen = "No node in RPC_URLS answered, so the chain's height is unknown."
     return replace(
         found, health=Health.DEGRADED, note=" ".join(note for note in (found.note, unseen) if note)
     )
@@ -221,7 +221,7 @@ def scanner_tables(report: IndexerStatus) -> list[Table]:
     if report.scanner is None:
         return []
     beat_s = report.scanner.silent_s(report.facts.now)
-    title = f"scanner: {report.scanner.holder}, beat {beat_s} s ago"
+    title = f"scanner: {report.scanner.holder}, heartbeat {beat_s} s ago"
     shown = Table(title=title, title_justify="left")
     for name in ("venue", "state", "since", "reason", "lag", "pairs"):
         shown.add_column(name, overflow="fold")
@@ -263,7 +263,7 @@ def _lines(report: IndexerStatus) -> list[tuple[str, str]]:
     leads = (
         "nobody"
         if leader is None
-        else f"{leader.holder}, epoch {leader.epoch}, beat {_beat_age_s(report)} s ago"
+        else f"{leader.holder}, epoch {leader.epoch}, heartbeat {_beat_age_s(report)} s ago"
     )
     vaults = ", ".join(report.newest_unknown)
     lines = [
@@ -274,7 +274,7 @@ def _lines(report: IndexerStatus) -> list[tuple[str, str]]:
         (
             "finalized",
             (
-                f"{_number(report.said.get('finalized'))}; no reorg is believed below "
+                f"{_number(report.said.get('finalized'))}; no reorg is accepted below "
                 f"{_number(report.final)}"
             ),
         ),

@@ -59,7 +59,7 @@ class Anchoring:
         is_other_past = foreign is not None or found.root_before != root
         if foreign is not None and self._is_handed_over(foreign, state):
             found, is_other_past = replace(found, root_before=root), False
-            log.warning("anchoring goes on after a root of another key", epoch=posted)
+            log.warning("anchoring continued after a root of another key", epoch=posted)
         self._log_other_past(is_other_past, posted)
         if is_other_past:
             return []
@@ -94,5 +94,7 @@ class Anchoring:
     def _log_other_past(self, is_other_past: bool, posted: int) -> None:
         """Once for each root of the contract that is none of ours."""
         if is_other_past and self._logged != posted:
-            log.error("the anchors' contract has another past, nothing is posted", epoch=posted)
+            log.error(
+                "anchoring stopped: the contract's last root is not in the record", epoch=posted
+            )
             self._logged = posted

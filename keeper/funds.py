@@ -69,11 +69,11 @@ class SignerBalance:
         """What a person has to do, as a sentence."""
         if self.missing_wei is None:
             return (
-                "What a stop costs is not known (the gas price oracle refuses), so nobody knows "
-                f"how many {self.address} can pay for."
+                "The cost of a stop is unknown (the gas price oracle does not answer), so it "
+                f"is unknown how many {self.address} can pay for."
             )
         if self.missing_wei > 0:
-            short = f"pays for {self.stops_left} stops, {STOPS_WANTED} are wanted"
+            short = f"pays for {self.stops_left} stops, but {STOPS_WANTED} are required"
             return (
                 f"Send at least {eth_text(self.missing_wei)} ETH to {self.address} "
                 f"({self.role}): its balance {short}."
@@ -169,7 +169,7 @@ class Funds:
         if named == own:
             return None
         return (
-            f"The factory names the keeper {named}: vaults refuse marks of {own}. Start the "
+            f"The factory names the keeper {named}: vaults refuse marks from {own}. Start the "
             "keeper with that account's key."
         )
 

@@ -415,7 +415,7 @@ def reseal() -> None:
         with closing(Database(settings.database_url)) as database, database.write() as session:
             count = reseal_all(session, signer, keys)
     except (OutsideError, InvalidParameterError, OperationalError) as error:
-        log.error("nothing was sealed anew", error=str(error), kind=type(error).__name__)
+        log.error("nothing was resealed", error=str(error), kind=type(error).__name__)
         raise typer.Exit(1) from None
     log.info("sealed anew", wallets=count, key_version=signer.version)
 

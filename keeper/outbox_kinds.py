@@ -44,11 +44,11 @@ def custodial_transfers(signer: CustodySigner, usdc: str) -> Builder:
         wallet, transfer = found.wallet, found.transfer
         if found.is_void:
             raise LapsedError(
-                "its recipient is not linked any more, or the agent's secrets were replaced "
-                "since it was asked for"
+                "its recipient is no longer linked, or the agent's secrets have been replaced "
+                "since it was requested"
             )
         if now >= transfer.expires_at:
-            raise LapsedError(f"its authorization was good until {transfer.expires_at.isoformat()}")
+            raise LapsedError(f"its authorization expired at {transfer.expires_at.isoformat()}")
         if found.payable_at is None or now < found.payable_at:
             raise OutsideError("the linked wallet waits for its owner")
         until, nonce = int(transfer.expires_at.timestamp()), authorization_nonce(transfer.key)
@@ -78,7 +78,7 @@ def sponsored_buys(codes: ChainReader) -> Builder:
         part = BuyPart(request.reason["part"])
         left = part_to_send(*seen.fates)
         if left is not part:
-            raise LapsedError("one of its authorizations was used or cancelled meanwhile")
+            raise LapsedError("one of its authorizations has meanwhile been used or cancelled")
         if failed_too_often(session, buy.gas_scopes or (), start_of_day(now)):
             raise OutsideError(
                 "too many transactions of the account, its owner, address or the buyer failed today"

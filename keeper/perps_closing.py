@@ -126,8 +126,8 @@ class Closings:
         with self.place.database.read() as session:
             stuck = rows.count_stuck(session)
         sentence = (
-            f"{stuck} perpetuals legs of ended mandates can't be closed: look at HL_URL, and at what "
-            "the venue says in hl_order_result of their records."
+            f"{stuck} perpetuals legs of ended mandates can't be closed: check HL_URL, and the "
+            "venue's answers in hl_order_result of their records."
         )
         return {ATTENTION: sentence} if stuck else {}
 

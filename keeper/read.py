@@ -165,7 +165,7 @@ class NodeLens:
         if isinstance(answer, tuple):
             return answer
         why = "there is no lens" if answer is None else str(answer)[:300]
-        log.warning("a node's lens does not answer", node=self.name, error=why)
+        log.warning("lens call failed on a node", node=self.name, error=why)
         return None
 
     def _ask_alone(
@@ -249,7 +249,7 @@ class Lenses:
                 left_s = None if until is None else max(0.0, until - time.monotonic())
                 look, part = self._said.get(timeout=left_s)
             except Empty:
-                log.info("the tick goes on without slow nodes", nodes=list(self._busy))
+                log.info("tick continued without slow nodes", nodes=list(self._busy))
                 break
             if isinstance(part, NodeReadings):
                 self._is_higher(part.node, part.head.number)

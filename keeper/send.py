@@ -132,7 +132,7 @@ class Sender:
             attempts = rows.attempts_of(session, [intent.id for intent in live])
         nodes = quotes(self._rpc, sorted({*self._signers, *(tx.signer for tx in attempts)}))
         if not nodes.heads:
-            raise RpcUnreachableError("eth_getBlockByNumber", ["no node names its newest block"])
+            raise RpcUnreachableError("eth_getBlockByNumber", ["no node returns its latest block"])
         found = receipts(self._rpc, [tx.hash for tx in attempts])
         used = [tx.hash for tx in attempts if tx.nonce < nodes.count(tx.signer)]
         missing = [one for one in used if not any(by.get(one) for by in found.values())]
@@ -169,7 +169,7 @@ class Sender:
                     if not isinstance(answer, RpcError) or is_known(str(answer)):
                         self._sent.add(tx.hash)
                     else:
-                        log.info("a node refuses a transaction", node=node, intent=tx.intent_id,
+                        log.info("transaction refused by a node", node=node, intent=tx.intent_id,
                                  nonce=tx.nonce, error=str(answer)[:ERROR_CHARACTERS])  # fmt: skip
 
     # What is signed
@@ -197,7 +197,9 @@ class Sender:
             try:
                 after = self._committed(after, (), now, signed)
             except VoidRequestError as error:
-                log.warning("a turn is drafted again in the next round", requests=error.args[0])
+                log.warning(
+                    "a turn was void and is drafted again in the next round", requests=error.args[0]
+                )
                 break  # what follows was drafted on top of the nonces of this turn
             self._send(self._not_void([tx for _, tx in signed]))
             has_signed |= bool(signed)
@@ -241,7 +243,7 @@ class Sender:
             signer, gas = self._addresses[intent.role], gas_or_why[intent.id]
             if isinstance(gas, str):
                 refused[intent.id] = gas
-                _wait(intent, "the chain refuses it", signer=signer, refused=gas)
+                _wait(intent, "refused by the chain", signer=signer, refused=gas)
                 continue
             cap = self._caps.of(intent.kind)
             offer = market.offered(cap, is_stop=False)
@@ -275,7 +277,7 @@ class Sender:
             _wait(intent, "the key is short of ETH", signer=signer, balance_wei=balance)
             return False
         if not self._allows(intent, wei):
-            _wait(intent, "more gas than is kept for it", most_wei=wei)
+            _wait(intent, "it needs more gas than is reserved for it", most_wei=wei)
             return False
         market.pay(signer, wei)
         return True

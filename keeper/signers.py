@@ -130,7 +130,7 @@ def _remote(settings: Any, prefix: str, url: str) -> Signer:
     token, parts = None if file is None else _token(prefix, file), urlsplit(url)
     if token is not None and parts.scheme != "https" and parts.hostname not in LOOPBACK:
         raise InvalidParameterError(
-            f"{prefix}_REMOTE_SIGNER_URL", "a token may be sent over https only; write https://"
+            f"{prefix}_REMOTE_SIGNER_URL", "a token may be sent only over https; write https://"
         )
     return RemoteSigner(url, address, token=token, answer_s=settings.keeper_remote_signer_answer_s)
 
@@ -144,6 +144,6 @@ def _token(prefix: str, file: Path) -> str:
         ) from None
     if not token.isascii() or not token.isprintable() or not token or " " in token:
         raise InvalidParameterError(
-            f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} holds no token of one line"
+            f"{prefix}_REMOTE_SIGNER_TOKEN_FILE", f"{file} does not hold a token in one line"
         )
     return token

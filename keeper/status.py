@@ -113,11 +113,12 @@ def _text(amount_usdc_e6: int | None) -> str:
 def _title(report: KeeperStatus) -> str:
     leader = report.leader
     if leader is None:
-        return "keeper: never ran on this database; start `python -m keeper.main run`"
+        return "keeper: has never run on this database; start `python -m keeper.main run`"
     status = leader.status
     state = status.get("state", "starting") if report.is_alive else "no heartbeat"
     trouble = f"\n{status['error']}" if status.get("error") else ""
     return (
         f"keeper: {state}, {status.get('mode', '-')}, head {status.get('head', '-')}, epoch "
-        f"{leader.epoch}, {leader.holder}, beat {leader.silent_s(report.now)} s ago{trouble}"
+        f"{leader.epoch}, {leader.holder}, heartbeat {leader.silent_s(report.now)} s "
+        f"ago{trouble}"
     )

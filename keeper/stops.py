@@ -149,7 +149,7 @@ class Stops:
         trials = _trials([one.vault for one in first], accounts[0], STOP_GAS)
         nodes, trial_answers = quotes_and(self._rpc, accounts, trials, [results.code] * len(first))
         if not nodes.heads:
-            log.warning("stops wait", why="no node names its newest block", stops=len(claims))
+            log.warning("stops wait", why="no node returns its latest block", stops=len(claims))
             return
         for node, answers in trial_answers.items():
             for claim, answer in zip(first, answers, strict=True):
@@ -200,7 +200,7 @@ class Stops:
             return None
         words, others = claim.words, claim.refused.keys() - claim.words
         if len(words) == 1 and others and self._is_spent(words):
-            why = "one node's word led to too many reverts, and no other node lets it pass"
+            why = "too many stops reverted on the report of one node, and no other node confirms it"
             _wait(claim.vault, why, nodes=sorted(words))
             return None
         stop = self._rows.stops.get(claim.vault)

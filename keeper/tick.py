@@ -198,7 +198,7 @@ class Tick:
         except OperationalError as error:
             if not self._watched:
                 raise
-            log.error("the database does not answer, stops go on", error=str(error.orig))
+            log.error("database does not answer; stops continue", error=str(error.orig))
             return error
         return None
 
@@ -325,7 +325,7 @@ class Tick:
         if state.is_stale != was_stale:
             write = log.warning if state.is_stale else log.info
             write(
-                "stale head, only stops are sent" if state.is_stale else "head is fresh again",
+                "head is stale; only stops are sent" if state.is_stale else "head is recent again",
                 head=state.head.number,
                 head_age_s=state.head_age_s,
                 max_head_age_s=state.max_head_age_s,

@@ -27,7 +27,7 @@ def log_unknown(session: Session, keys: Collection[bytes]) -> int:
     found = custody.unknown_seals(session, known)
     for one in found:
         log.error(
-            "wallets are sealed with a key that is not set",
+            "found wallets sealed with a key that is not set",
             key_version=one.key_version,
             wallets=one.wallets,
             accounts=_named(one),
@@ -46,7 +46,7 @@ def log_unknown_at_start(database: Database, keys: Collection[bytes]) -> None:
         with database.read() as session:
             log_unknown(session, keys)
     except SQLAlchemyError as error:
-        log.warning("custodial seals not looked at", error=type(error).__name__)
+        log.warning("could not check custodial seals", error=type(error).__name__)
 
 
 def reseal_all(session: WriteSession, signer: CustodySigner, keys: Collection[bytes]) -> int:
@@ -58,7 +58,7 @@ def reseal_all(session: WriteSession, signer: CustodySigner, keys: Collection[by
     if unknown:
         raise InvalidParameterError(
             "CUSTODY_OLD_KEYS",
-            f"{unknown} wallets are sealed with keys that it lacks; set them, and seal again",
+            f"{unknown} wallets are sealed with keys that it lacks; add them, then seal again",
         )
     return custody.reseal(session, signer.version, signer.resealed)
 

@@ -98,7 +98,7 @@ class Auditor:
                     if ours is None
                     else f"block {number} is {ours.hash} in the record and {header.hash} on the chain"
                     if ours.hash != header.hash
-                    else f"block {number}: parent or time is not the chain's"
+                    else f"block {number}: parent or time differs from the chain's"
                 )
                 place = {"block_number": number, "block_hash": header.hash}
                 found.append(

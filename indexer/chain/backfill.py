@@ -173,7 +173,7 @@ class Backfill:
         if not disputed:
             return facts
         if len(blocks) > 1:
-            raise RangeDisputedError(f"nodes say different things of {len(blocks)} blocks")
+            raise RangeDisputedError(f"nodes disagree about {len(blocks)} blocks")
         block = fetch_block(reader, blocks[0].header, watch.may_concern, self._chain.sign)
         for name, logs in found.items():
             if disputed & (logs ^ set(block.logs)):
@@ -198,7 +198,7 @@ class Backfill:
         found = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
         self._alone_since = None if found else self._alone_since or now
         if self._alone_since and now - self._alone_since < ALONE:
-            raise RangeDisputedError(f"only one node says what {len(blocks)} blocks hold")
+            raise RangeDisputedError(f"only one node answered for {len(blocks)} blocks")
         if not found:
             return {}
         found[giver] = [one for block in blocks for one in block.logs]

@@ -130,7 +130,7 @@ class _Look:
         except (RpcRefusedError, *MAY_REFUSE) as error:
             if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
                 raise
-            what = "transfer report can't be judged"
+            what = "could not judge a transfer report"
             log.warning(what, tx_hash=due.tx_hash, error=str(error)[:200])
         with chain.database.write() as session:
             chain.fence(session)
@@ -230,7 +230,7 @@ def _hold_against(
     fault = receipt_fault(receipt)
     stands_at = header.transaction_hashes[receipt.tx_index : receipt.tx_index + 1]
     if header.number != receipt.block_number or stands_at != (receipt.tx_hash,):
-        fault = fault or f"the transaction {receipt.tx_hash} does not stand there"
+        fault = fault or f"the transaction {receipt.tx_hash} is not there"
     if receipt.logs_bloom & ~header.logs_bloom:
         fault = fault or "a receipt has a log that the header's bloom denies"
     if fault is not None:
@@ -239,7 +239,7 @@ def _hold_against(
     if time is None:
         return  # it lies below our first block
     if time != header.timestamp:
-        raise BlockContradictionError(header, "its time is not what the record says")
+        raise BlockContradictionError(header, "its time differs from the record")
     of_block = chain_repository.logs_of_block(session, chain.chain_id, header.hash)
     kept = {one for one in of_block if one.tx_hash == receipt.tx_hash}
     if kept - set(receipt.logs):

@@ -262,7 +262,11 @@ class LogProof:
             word = stories.word_after(vault.head.word, best)
             for one in read:
                 if one.words[vault.address] != word:
-                    log.warning("node reads a false word", node=one.node, vault=vault.address)
+                    log.warning(
+                        "node returned a wrong log hash of a vault",
+                        node=one.node,
+                        vault=vault.address,
+                    )
                     rpc.distrust("contradicts", name=one.node)
         return False
 
@@ -289,7 +293,7 @@ class LogProof:
                 again += _logs_of_others(session, chain, vault, rows)
             write_late(session, chain, vault, again, now)
         log.warning(
-            "logs of a vault put right",
+            "corrected the logs of a vault",
             vault=vault.address,
             missing=len(late),
             invented=len(removed),
@@ -300,8 +304,8 @@ class LogProof:
         """A word that nobody's logs make, or two of them: the ledger is held."""
         chain, now = self._chain, self._clock()
         what = (
-            f"the logs of vault {vault.address} after block {vault.head.number} do not make the "
-            f"word that it has at block {last}; its ledger is held"
+            f"the logs of vault {vault.address} after block {vault.head.number} do not produce "
+            f"the log hash that it has at block {last}; its ledger is held"
         )
         with chain.database.write() as session:
             chain.fence(session)

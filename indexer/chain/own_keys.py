@@ -219,7 +219,7 @@ class OwnKeys:
                 repository.note_looked_at(session, chain_id, one)
             repository.resolve_explained(session, self._explained(session), at)
         for fault in new:
-            log.error("a key of ours is used by another", what=fault.what)
+            log.error("one of our keys was used by somebody else", what=fault.what)
         return new
 
 

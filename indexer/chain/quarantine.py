@@ -113,9 +113,9 @@ class LedgerEntry:
 ENTRY: TypeAdapter[LedgerEntry] = TypeAdapter(LedgerEntry)
 IS_INCOMPLETE = HeldReason(
     INCOMPLETE,
-    "Logs of the vault are missing or wrong: they do not make the vault's own hash of them.",
+    "Logs of the vault are missing or wrong: they do not produce the vault's own hash of them.",
 )
-WAITS = HeldReason(BEHIND, "It waits: another fact of this ledger is held before it.")
+WAITS = HeldReason(BEHIND, "It waits because an earlier fact of this ledger is held.")
 
 
 def refusal_of(error: BaseException) -> HeldReason | None:
@@ -129,7 +129,7 @@ def refusal_of(error: BaseException) -> HeldReason | None:
             f"{state}{'' if named is None else f', constraint {named}'}).",
         )
     if isinstance(error, AbiDecodeError):
-        return HeldReason(UNDECODABLE, "The log is not what the contract's ABI says.")
+        return HeldReason(UNDECODABLE, "The log does not match the contract's ABI.")
     cause = error.orig if isinstance(error, StatementError) else error
     return _of_a_rule(cause) if isinstance(cause, OF_A_RULE) else None
 
@@ -231,7 +231,7 @@ class Taking:
         hold(self.session, self.chain.chain_id, self.ledger, ledger_id, facts, self.now)
         log.log(
             logging.INFO if why is WAITS else logging.ERROR,
-            "facts wait behind one that is held" if why is WAITS else "fact held back",
+            "facts are waiting behind a held one" if why is WAITS else "fact held back",
             book=ledger_name(self.session, self.ledger, ledger_id),
             block=first.block_number,
             tx_hash=hex_of(first.tx_hash),
@@ -362,12 +362,12 @@ class HeldFacts:
             except SQLAlchemyError as error:
                 if not is_time_out(error):
                     raise
-                log.exception("held facts could not be tried", book=name)
+                log.exception("could not retry held facts", book=name)
                 continue
             self._again_at[one.first] = now + TRY_AGAIN
             tried.append(done)
             why = None if done.refusal is None else done.refusal.note
-            log.warning("held facts tried again", book=name, released=done.released, still_held=why)
+            log.warning("retried held facts", book=name, released=done.released, still_held=why)
         return tried
 
 
@@ -406,8 +406,10 @@ def _step(
                 first = facts[taken].id
                 repository.refuse_again(session, first, refusal.reason, refusal.note)
     except OF_ONE_FACT as error:
-        log.exception("today's code fails on held facts", ledger=taking.ledger, ledger_id=ledger_id)
-        note = f"Today's code fails on it ({type(error).__name__}); see the log."
+        log.exception(
+            "the current code fails on held facts", ledger=taking.ledger, ledger_id=ledger_id
+        )
+        note = f"The current code fails on it ({type(error).__name__}); see the log."
         return 0, HeldReason(DOMAIN, note)
     return taken, refusal
 

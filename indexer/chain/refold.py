@@ -39,4 +39,4 @@ class OlderLedgers:
                     refold(session, mandate_id)
             except (*MAY_REFUSE, *OF_ONE_FACT) as error:
                 chain.metrics.failed(error)
-                log.exception("ledger not folded again", mandate_id=mandate_id)
+                log.exception("could not refold a ledger", mandate_id=mandate_id)

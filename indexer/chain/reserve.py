@@ -144,7 +144,7 @@ class Crediting:
             replace_events(session, chain.chain_id, block, events, now)
             repository.replace_logs(session, chain.chain_id, block.hash, token, logs)
             if followed is not None and block.number > followed.number:
-                log.error("events of the reserve token were not as recorded", block=block.number)
+                log.error("corrected recorded events of the reserve token", block=block.number)
 
     def _credit(self, place: Place) -> None:
         chain, now = self._chain, self._clock()

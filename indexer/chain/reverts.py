@@ -131,7 +131,7 @@ class RevertedCalls:
                     if isinstance(error, RpcUnreachableError):
                         break
                     continue
-                what = "a reverted call is not answered"
+                what = "could not look up why a call reverted"
                 log.warning(what, tx_hash=revert.tx_hash, error=str(error))
                 explained = UNEXPLAINED
             with chain.database.write() as session:
@@ -189,7 +189,9 @@ class RevertedCalls:
                 raise
             except RpcError as error:
                 number = owed[len(found)].number
-                log.warning("receipts of past blocks did not come", first=number, error=str(error))
+                log.warning(
+                    "could not fetch receipts of past blocks", first=number, error=str(error)
+                )
         return found
 
 

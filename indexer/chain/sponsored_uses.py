@@ -63,4 +63,4 @@ class SponsoredUses:
         uses = authorizations_in(found.logs, chain.usdc)
         span = (found.above, found.last.number)
         if queries.replace_uses(session, chain.chain_id, *span, uses):
-            log.error("uses of sponsored buys were not as recorded", above=span[0], up_to=span[1])
+            log.error("corrected recorded uses of sponsored buys", above=span[0], up_to=span[1])

@@ -129,7 +129,7 @@ class TipLoop:
         seen_at, rpc = self._clock(), self._chain.reader.rpc
         head = self._chain.reader.header()
         if head is None:
-            raise HeadMissingError("the node names no newest block")
+            raise HeadMissingError("the node returns no latest block")
         self._nodes.gets_on(rpc.pinned_name, head, head.number)
         try:
             return self._follow(head, seen_at)

@@ -247,7 +247,7 @@ class BlockWriter:
 def _entry(item: Found, parties: Parties, usdc: str) -> LedgerEntry | None:
     """None: the ledger has no row for this event."""
     if item.event is None:
-        note = f"The log is not what the contract's ABI says ({item.error})."
+        note = f"The log does not match the contract's ABI ({item.error})."
         return LedgerEntry(None, item.log, parties, HeldReason(UNDECODABLE, note))
     try:
         row = row_from_event(item.event, item.ref, *parties, usdc=usdc)

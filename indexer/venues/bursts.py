@@ -188,7 +188,9 @@ class VenueBursts:
                 begun = await self.store.read(bursts.begun_since, exchange, since)
                 self._begun = {**begun, **self._begun}
         except TROUBLE as error:
-            log.error("usual minutes not read", exchange=self.venue.exchange, kind=_name(error))
+            log.error(
+                "could not read usual minutes", exchange=self.venue.exchange, kind=_name(error)
+            )
             self._usual_at = now - USUAL_EVERY + USUAL_AGAIN
         else:
             self._usual_at = now
@@ -250,7 +252,7 @@ class VenueBursts:
         samples = await self._seconds(wish)
         labels = {"exchange": self.venue.exchange, "market": wish.look.native_id}
         if len(samples) < LEAST_SAMPLES:
-            log.warning("capture without enough books", samples=len(samples), **labels)
+            log.warning("capture without enough order books", samples=len(samples), **labels)
             return
         summary = burst_summary(wish.trigger, wish.facts, samples)
         try:

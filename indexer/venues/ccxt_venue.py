@@ -175,7 +175,7 @@ class CcxtVenue:
 
     async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
         if len(native_ids) > self.capabilities.books_a_call:
-            raise self._error(VenueErrorReason.REFUSED, "too many books for one call")
+            raise self._error(VenueErrorReason.REFUSED, "too many order books for one call")
         if self.capabilities.books_a_call == 1:
             return Parsed(tuple([await self.book(one, levels) for one in native_ids]))
         symbols = {await self._symbol(one): one for one in native_ids}

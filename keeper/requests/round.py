@@ -181,7 +181,7 @@ class RequestRound:
             return None
         layer_1_wei = self.reader.layer_1_fee_wei(self.terms.unsigned_bytes)
         if layer_1_wei is None:
-            self._log_wait("the gas price oracle refuses to name the fee of layer 1")
+            self._log_wait("the gas price oracle does not give the layer 1 fee")
             return None
         cap_wei, fee_wei = market.cap_wei(caps.others_wei), offer.fees.max_fee_wei
         most_wei = self.terms.gas * min(cap_wei, ROOM_FOR_REPLACEMENTS * fee_wei) + layer_1_wei
@@ -269,7 +269,8 @@ class RequestRound:
         try:
             if builder is None:
                 raise OutsideError(
-                    f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY"
+                    f"this keeper cannot build a {request.kind}; a custodial transfer needs "
+                    "CUSTODY_KEY"
                 )
             data = builder(session, request, now)
         except LapsedError as error:
@@ -328,7 +329,7 @@ class RequestRound:
             self._kept_wei[place.outbox_id] = kept_wei
             return True
         if used_up in (TOTAL, SPONSORS):
-            self._log_wait("the day's gas of all is used up")
+            self._log_wait("today's gas of all requests is used up")
         queue.wait_until(session, [place.outbox_id], _again_at(used_up, now))
         return False
 

@@ -106,7 +106,7 @@ def test_a_chain_behind_the_record__is_said_in_one_sentence(
 ) -> None:
     is_right, says = told(record, Node(newest))["place"]
     assert not is_right
-    assert "the record ends with block 100" in says
+    assert "the record ends at block 100" in says
     assert "the record is ahead of this chain" in says
 
 
@@ -125,7 +125,7 @@ def test_a_node_of_another_chain_id__is_said(record: Database) -> None:
 def test_a_database_that_read_no_block__is_said(database: Database) -> None:
     assert told(database, Node(HEIGHT))["place"] == (
         False,
-        "no block was ever read: start the indexer",
+        "no block has been read yet: start the indexer",
     )
 
 
@@ -171,10 +171,10 @@ def test_a_head_of_warnings_that_is_behind_its_rows__is_said(record: Database) -
 @pytest.mark.parametrize(
     ("epoch", "root", "says"),
     [
-        (498_000, START, "no root was posted yet"),
-        (498_000, b"\1" * 32, "the root of epoch 498000 on chain is this record's"),
-        (498_000, b"\2" * 32, "rows that were anchored are gone"),
-        (498_001, b"\1" * 32, "rows that were anchored are gone"),
+        (498_000, START, "no root has been posted yet"),
+        (498_000, b"\1" * 32, "the root of epoch 498000 on chain matches this record"),
+        (498_000, b"\2" * 32, "anchored rows are missing"),
+        (498_001, b"\1" * 32, "anchored rows are missing"),
     ],
 )
 def test_the_newest_root_on_chain__is_the_records_own(

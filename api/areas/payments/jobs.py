@@ -57,7 +57,9 @@ def _is_closed(place: JobPlace, one: Sent) -> bool:
     except RpcUnreachableError:
         raise
     except OutsideError as error:
-        log.warning("settlement not looked at", settlement=one.id, error=text_of(error))
+        log.warning(
+            "skipped a settlement: its cost cannot be read", settlement=one.id, error=text_of(error)
+        )
         return False
     if cost is None:
         return False

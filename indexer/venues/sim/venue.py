@@ -133,14 +133,16 @@ class SimVenue:
         found = await self.books((native_id,), levels)
         if not found.values:
             raise VenueError(
-                VenueErrorReason.REFUSED, self.exchange, f"no book of {native_id[:80]}"
+                VenueErrorReason.REFUSED, self.exchange, f"no order book of {native_id[:80]}"
             )
         return found.values[0]
 
     async def books(self, native_ids: tuple[str, ...], levels: int) -> Parsed[Book]:
         now = self._now()
         if len(native_ids) > self.capabilities.books_a_call:
-            raise VenueError(VenueErrorReason.REFUSED, self.exchange, "too many books for one call")
+            raise VenueError(
+                VenueErrorReason.REFUSED, self.exchange, "too many order books for one call"
+            )
         listings = [self._listings[name] for name in native_ids if name in self._listings]
         faults = [
             VenueFault("unknown_market", name[:80])

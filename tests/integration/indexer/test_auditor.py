@@ -140,7 +140,7 @@ def test_another_block_at_a_final_height__is_found(
         number=number + 1,
     )
     assert whats(audit()) == [
-        ("block", f"block {number + 1}: parent or time is not the chain's"),
+        ("block", f"block {number + 1}: parent or time differs from the chain's"),
         ("block", f"the record has no block {number}"),
     ]
 
@@ -179,7 +179,7 @@ def test_a_ledger_that_lacks_a_row_of_its_vault__has_other_sums_than_the_vault(
         ("delete from mandate_event where seq = 4", "seq 5: expected seq 4"),
         (
             "update mandate_event set cash_delta_usdc_e6 = cash_delta_usdc_e6 - 1 where seq = 4",
-            "head: cash_usdc_e6 is not the fold's",
+            "head: cash_usdc_e6 differs from the fold",
         ),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_head_altered_by_hand__is_found(
         "update mandate_head set spent_usdc_e6 = spent_usdc_e6 + 1",
     )
     assert whats(audit()) == [
-        ("book", f"the ledger of {working[0].public_id}: head: spent_usdc_e6 is not the fold's")
+        ("book", f"the ledger of {working[0].public_id}: head: spent_usdc_e6 differs from the fold")
     ]
 
 

@@ -98,4 +98,4 @@ def test_status__of_another_chain_or_without_a_node__is_not_healthy(
     done = run("status", "--json", RPC_URLS="http://127.0.0.1:1")
     said = json.loads(done.stdout)
     assert (done.returncode, said["status"]) == (1, "degraded")
-    assert "No node of RPC_URLS answers" in said["note"]
+    assert "No node in RPC_URLS answered" in said["note"]

@@ -72,7 +72,7 @@ def test_without_a_record_or_a_node_that_knows_its_block__it_is_refused(
     follower: Follower, working: Working, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(follower.chain.reader), "lens_of_each", lambda *asked: {})
-    with pytest.raises(RebuildRefusedError, match="no node reads the vaults at block"):
+    with pytest.raises(RebuildRefusedError, match="no node can read the vaults at block"):
         prove_all(follower.chain, is_repairing=False)
 
 

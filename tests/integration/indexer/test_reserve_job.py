@@ -67,7 +67,7 @@ def test_what_differs__is_one_finding_however_often_it_is_seen(
     for _ in range(3):
         assert run(place(follower.chain, deployed), now_utc())["differences"] == 1
     (what,) = findings(follower)
-    assert "the record's supply is not the contract's" in what
+    assert "the record's supply differs from the contract's" in what
 
 
 def test_a_token_that_is_not_deployed_or_not_followed_yet__is_skipped(

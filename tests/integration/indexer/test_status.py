@@ -95,7 +95,7 @@ def test_status__names_position_leader_reorgs_and_what_is_not_seen(
         f"head │ {cursor}, mined",
         f"cursor │ {cursor}",
         "safe │ 3",
-        "finalized │ 2; no reorg is believed below",
+        "finalized │ 2; no reorg is accepted below",
         "0 blocks,",
         "s by wall clock",
         "0 without a reason yet",
@@ -123,7 +123,7 @@ def test_status__of_an_indexer_that_never_ran__says_so_and_fails(
 ) -> None:
     done = ask()
     assert done.returncode == 1
-    assert "It never ran on this database; start `python -m indexer.main`." in " ".join(
+    assert "It has never run on this database; start `python -m indexer.main`." in " ".join(
         done.stdout.split()
     )
 
@@ -295,7 +295,7 @@ def test_a_running_process__audits_its_record_until_somebody_closes_the_finding(
     assert "blocks (another node)" in said
     assert "1 open findings" in said
     assert "python -m indexer.rebuild" in said
-    assert finding.what.endswith("parent or time is not the chain's")
+    assert finding.what.endswith("parent or time differs from the chain's")
     assert 'mandate_indexer_audit_mismatch{kind="block"} 1.0' in metrics
     assert 'mandate_indexer_audit_mismatch{kind="book"} 0.0' in metrics
     assert (closed.returncode, closed.stdout) == (0, f"Finding {finding.id} is closed.\n")

@@ -98,7 +98,7 @@ def test_balances__an_oracle_that_refuses_or_says_nothing__leaves_the_cost_unkno
     oracle_that_answers(deployed, code)
     did = funds()
     assert (did["signers"][0]["stop_cost_wei"], did["signers"][0]["stops_left"]) == (None, None)
-    assert "What a stop costs is not known" in did[ATTENTION]
+    assert "The cost of a stop is unknown" in did[ATTENTION]
 
 
 def test_balances__each_role_has_its_own_balance(

@@ -204,7 +204,7 @@ def test_another_chain_than_the_deployments__is_refused_with_both_ids(
 ) -> None:
     said = (process := start(command, CHAIN_ID="8453")).said(WITHIN_S)
     assert process.returncode == 2
-    assert "CHAIN_ID: it is 8453, the record in DEPLOYMENT_FILE is of chain 84532" in said
+    assert "CHAIN_ID: it is 8453, but the record in DEPLOYMENT_FILE is for chain 84532" in said
 
 
 def test_status__without_a_database__says_so_in_one_line(start: Start) -> None:

@@ -46,7 +46,7 @@ def test_stops_left__is_rounded_down(balance_wei: int, left: int, missing_wei: i
 def test_attention__too_little__says_what_to_send_where() -> None:
     assert balance(19 * COST_WEI).attention() == (
         f"Send at least 0.020001 ETH to {KEEPER.address} (keeper): its balance pays for 19 "
-        "stops, 20 are wanted."
+        "stops, but 20 are required."
     )
 
 
@@ -57,7 +57,7 @@ def test_attention__enough__is_none() -> None:
 def test_attention__cost_unknown__says_so() -> None:
     told = balance(10**18, None)
     assert (told.stops_left, told.missing_wei) == (None, None)
-    assert "not known" in (told.attention() or "")
+    assert "is unknown" in (told.attention() or "")
 
 
 @each(

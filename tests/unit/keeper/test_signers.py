@@ -165,7 +165,7 @@ def test_signers_of__a_token__goes_over_tls_or_to_this_machine(
     if is_taken:
         assert Role.KEEPER in signers_of(settings_of(keeper=place))
     else:
-        assert "over https only" in refusal_of(keeper=place).rule
+        assert "only over https" in refusal_of(keeper=place).rule
 
 
 def test_nodes_that_may_not_say_their_software__sign_for_keys_that_are_ones_own_alone() -> None:
