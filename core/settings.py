@@ -345,8 +345,8 @@ class Settings(
             place = next(nodes.index(node) + 1 for node in nodes if nodes.count(node) > 1)
             raise InvalidParameterError(
                 "RPC_URLS",
-                f"name each node once, however it is written; the one at place {place} would "
-                "be its own second word",
+                f"name each node once, however it is written; node {place} is listed twice, and "
+                "a node cannot confirm itself",
             )
         for key in SIGN:
             for what, needed in MEANS_NOTHING_WITHOUT.items():
@@ -359,12 +359,18 @@ class Settings(
         if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:
             raise InvalidParameterError(
                 "KEEPER_WATCHDOG_S",
-                ("write at least twice KEEPER_TICK_S and 1 s; a process that waits would be ended"),
+                (
+                    "write at least twice KEEPER_TICK_S and 1 s; otherwise a process that waits "
+                    "would be ended"
+                ),
             )
         if self.indexer_watchdog_s < 3 * self.rpc_answer_s:
             raise InvalidParameterError(
                 "INDEXER_WATCHDOG_S",
-                ("write at least three times RPC_ANSWER_S; one slow answer would end the process"),
+                (
+                    "write at least three times RPC_ANSWER_S; otherwise one slow answer would end "
+                    "the process"
+                ),
             )
 
     def replica(self) -> ReplicaPlace | None:
@@ -421,7 +427,7 @@ class Settings(
             raise InvalidParameterError("DEPLOYMENT_FILE", rule)
         if found.chain_id != self.chain_id:
             rule = (
-                f"it is {self.chain_id}, the record in DEPLOYMENT_FILE is of chain "
+                f"it is {self.chain_id}, but the record in DEPLOYMENT_FILE is for chain "
                 f"{found.chain_id}; make them agree"
             )
             raise InvalidParameterError("CHAIN_ID", rule)

@@ -48,8 +48,8 @@ class UnknownKeyVersionError(CustodyError):
 class BrokenSealError(CustodyError):
     def __init__(self, address: str) -> None:
         super().__init__(
-            f"the sealed key in the row of {address} is not this row's, or was changed; "
-            "restore the row from a backup"
+            f"the sealed key in the row of {address} does not belong to this row, or was "
+            "changed; restore the row from a backup"
         )
         self.address = address
 

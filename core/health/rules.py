@@ -150,12 +150,12 @@ def _troubles(facts: IndexerFacts) -> list[tuple[Health, str]]:
 
 def _without_a_leader(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.beat_at is None:
-        return Health.DOWN, f"It never ran on this database; start `{RUN}`."
+        return Health.DOWN, f"It has never run on this database; start `{RUN}`."
     silent_s = _seconds(facts.beat_at, facts.now)
     if silent_s < BEAT_DOWN_S:
         return None
     return Health.DOWN, (
-        f"No indexer leads: no heartbeat for {silent_s} s; look at its log and start `{RUN}` again."
+        f"No indexer leads: no heartbeat for {silent_s} s; check its log and start `{RUN}` again."
     )
 
 
@@ -178,9 +178,9 @@ def _stalled(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.waited_s < STALL_S:
         return None
     return Health.DOWN, (
-        f"It stalls: the chain is at block {facts.head}, and it has committed nothing after "
-        f"block {facts.cursor} for {facts.waited_s} s. Its log names the round that fails (node "
-        f"or database); restart `{RUN}` if it names none."
+        f"It is stalled: the chain is at block {facts.head}, and it has committed nothing after "
+        f"block {facts.cursor} for {facts.waited_s} s. Its log names the failing round (node or "
+        f"database); restart `{RUN}` if it names none."
     )
 
 
@@ -188,15 +188,15 @@ def _too_late(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.lag_blocks or (facts.lag_s or 0) < TOO_LATE_S:
         return None
     return Health.DOWN, (
-        f"What is served is {facts.lag_s} s old, {facts.lag_blocks} blocks behind the chain. It "
-        "is catching up; wait, and look for slow answers of node or database (metrics of "
-        "docs/operations.md) if the number does not fall."
+        f"The data it serves is {facts.lag_s} s old, {facts.lag_blocks} blocks behind the "
+        "chain. It is catching up; wait, and if the number does not fall, look for a slow node "
+        "or database (metrics in docs/operations.md)."
     )
 
 
 def _in_trouble(facts: IndexerFacts) -> tuple[Health, str] | None:
     return (
-        (Health.DEGRADED, "It keeps trying: its last round failed; its log says why.")
+        (Health.DEGRADED, "Its last round failed and it is retrying; its log says why.")
         if facts.state == "degraded"
         else None
     )
@@ -204,12 +204,12 @@ def _in_trouble(facts: IndexerFacts) -> tuple[Health, str] | None:
 
 def _late(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.cursor is None:
-        return Health.DEGRADED, "It has committed no block yet; wait, or look at its log."
+        return Health.DEGRADED, "It has committed no block yet; wait, or check its log."
     if not facts.lag_blocks or (facts.lag_blocks <= LATE_BLOCKS and (facts.lag_s or 0) < LATE_S):
         return None
     return Health.DEGRADED, (
-        f"It is {facts.lag_blocks} blocks behind the chain; it catches up by itself, or its log "
-        "says why not."
+        f"It is {facts.lag_blocks} blocks behind the chain; it is catching up, or its log says "
+        "why not."
     )
 
 
@@ -217,9 +217,9 @@ def _final_stalled(facts: IndexerFacts) -> tuple[Health, str] | None:
     if facts.final is None or facts.cursor is None or facts.cursor - facts.final < FINAL_FAR_BLOCKS:
         return None
     return Health.DEGRADED, (
-        f"The final block stays at {facts.final}, {facts.cursor - facts.final} blocks "
-        "back: the nodes of RPC_URLS disagree about a block, or none calls newer ones final. "
-        "Compare them with a third; meanwhile deeper reorgs would be believed."
+        f"The final block is stuck at {facts.final}, {facts.cursor - facts.final} blocks back: "
+        "the nodes in RPC_URLS disagree about a block, or none reports newer ones as final. "
+        "Compare them with a third node; until then deeper reorgs would be accepted."
     )
 
 
@@ -228,7 +228,7 @@ def _contradicted(facts: IndexerFacts) -> tuple[Health, str] | None:
         return None
     return (
         Health.DEGRADED,
-        f"The auditor's findings that nobody closed: {facts.open_findings}. {RESOLVE}",
+        f"Open findings of the auditor: {facts.open_findings}. {RESOLVE}",
     )
 
 
@@ -236,9 +236,9 @@ def _holds_back(facts: IndexerFacts) -> tuple[Health, str] | None:
     if not facts.held_facts:
         return None
     return Health.DEGRADED, (
-        f"Facts of the chain held back: {facts.held_facts}, from {facts.held_ledgers} ledgers, "
-        f"which are short of them and say so. All others are whole. `{RUN} retry` tries them "
-        "again and says why they are refused."
+        f"Facts of the chain held back: {facts.held_facts}, from {facts.held_ledgers} ledgers. "
+        f"Those ledgers are incomplete and marked so; all others are complete. `{RUN} retry` "
+        "tries the facts again and shows why they are refused."
     )
 
 
@@ -259,7 +259,7 @@ def judge_head(mined_at: int, now: datetime, *, is_local: bool) -> HealthVerdict
         )
     note = (
         f"The chain has no block newer than {lag_s} s: its sequencer or this node has stopped. "
-        "Ask another node (RPC_URLS)."
+        "Use another node (RPC_URLS)."
     )
     return HealthVerdict(Health.DOWN if lag_s >= DEAD_S else Health.DEGRADED, lag_s, note=note)
 
@@ -279,12 +279,12 @@ def judge_clock(before: float, answered: float, after: float) -> str | None:
     if max(ahead_s, behind_s) <= MOST_CLOCK_S:
         return None
     off = f"{ahead_s:.0f} s ahead of" if ahead_s > 0 else f"{behind_s:.0f} s behind"
-    return f"This machine's clock is {off} the database's: set both by NTP (`timedatectl`)."
+    return f"This machine's clock is {off} the database's: sync both with NTP (`timedatectl`)."
 
 
 FOREIGN_REPLICA = (
-    "The replica at DATABASE_READ_URL follows another database, the primary answers all reads: name one of "
-    "its own, or unset it."
+    "The replica at DATABASE_READ_URL follows another database, so the primary answers all "
+    "reads: set it to a replica of this database, or unset it."
 )
 
 
@@ -295,12 +295,12 @@ def judge_replica(lag_s: float | None, bound_s: int) -> str | None:
     """
     if lag_s is None:
         return (
-            "No replica answers at DATABASE_READ_URL, the primary answers all reads: start one "
-            "(`patronictl list` shows them), or unset it."
+            "No replica answers at DATABASE_READ_URL, so the primary answers all reads: start "
+            "one (`patronictl list` shows them), or unset it."
         )
     if lag_s < bound_s:
         return None
     return (
-        f"The replica at DATABASE_READ_URL is {lag_s:.0f} s behind, the primary answers the reads: "
-        "look at its log and disk (`patronictl list`, then `patronictl reinit`)."
+        f"The replica at DATABASE_READ_URL is {lag_s:.0f} s behind, so the primary answers the "
+        "reads: check its log and disk (`patronictl list`, then `patronictl reinit`)."
     )

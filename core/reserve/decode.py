@@ -63,7 +63,7 @@ def decode_reserve_log(log: RawLog) -> ReserveFact:
     event is kept by that topic.
     """
     if not is_event_of_reserve(log):
-        raise AbiDecodeError("no event of the reserve token that is kept")
+        raise AbiDecodeError("not an event of the reserve token that the record keeps")
     event = _EVENTS[log.topics[0]]
     fact = _MAKERS[event.name](event.decode(log.topics, log.data))
     if max(fact.tokens, fact.usdc_e6) >= MOST_AMOUNT:

@@ -137,7 +137,7 @@ def faults(
     ]
     covered = contract.reserve_e6 + contract.owed_e6
     if contract.usdc_e6 < covered:
-        text = "the contract holds less USDC than its reserve and what it owes the treasury"
+        text = "the contract holds less USDC than its reserve plus what it owes the treasury"
         found.append(_fault(chain_id, record, "balance", contract.usdc_e6, covered, text))
     return found
 
@@ -157,19 +157,20 @@ def _pairs(sums: ConversionSums) -> Iterator[tuple[str, int, int]]:
 # what the contract itself says otherwise
 OF_CONTRACT = frozenset({"reserve", "locked", "unlocks", "supply", "owed"})
 _SAYS = {
-    "reserve": "the record's reserve is not the contract's",
-    "locked": "what the record says is locked of the reserve is not what the contract says",
-    "unlocks": "what is locked ends at another time in the record than in the contract",
-    "supply": "the record's supply is not the contract's",
-    "owed": "what the record says that the treasury is owed is not what the contract says",
-    "conversions": "there are not as many conversions as events of them",
-    "conversions_usdc": "the USDC of conversions is not that of their events",
-    "reversed": "there are not as many reversed conversions as events of replaced blocks",
-    "credited_usdc": "the accounts' sums are not the USDC of credited conversions",
-    "credits": "the credit ledger's converted credits are not what the accounts' sums are worth",
-    "terms": "conversions are not what their events say",
-    "sums": "sums of accounts are not those of their own credited conversions",
-    "ledgers": "accounts' ledgers have other converted credits than their sums are worth",
+    "reserve": "the record's reserve differs from the contract's",
+    "locked": "the locked part of the reserve differs between the record and the contract",
+    "unlocks": "the unlock time differs between the record and the contract",
+    "supply": "the record's supply differs from the contract's",
+    "owed": "the amount owed to the treasury differs between the record and the contract",
+    "conversions": "the number of conversions differs from the number of their events",
+    "conversions_usdc": "the USDC of conversions differs from that of their events",
+    "reversed": "the number of reversed conversions differs from the number of events in replaced "
+    "blocks",
+    "credited_usdc": "the accounts' sums differ from the USDC of credited conversions",
+    "credits": "the credit ledger's converted credits differ from what the accounts' sums are worth",
+    "terms": "conversions differ from their events",
+    "sums": "sums of accounts differ from those of their own credited conversions",
+    "ledgers": "the converted credits in accounts' ledgers differ from what their sums are worth",
 }
 
 

@@ -65,7 +65,7 @@ class EthPrices:
     def now(self, session: Session, now: datetime) -> EthInUsdc | EthUnknown:
         is_fixed = self.source is EthSource.FIXED
         if self.usd is None:
-            held = "" if is_fixed else ", which exchanges are held against"
+            held = "" if is_fixed else ", which exchange prices are checked against"
             return EthUnknown(f"the operator has not set GAS_ETH_USD{held}")
         figure = int((self.usd * USDC_E6_PER_USDC).to_integral_value(ROUND_CEILING))
         if is_fixed:
@@ -77,7 +77,7 @@ class EthPrices:
         if found is None:
             return EthUnknown(f"fewer than {LEAST_VENUES} exchanges have a fresh price of it")
         if found.is_simulated and not self.is_local:
-            return EthUnknown("the exchanges that are watched here are simulated")
+            return EthUnknown("the exchanges watched here are simulated")
         if not figure <= found.price_e6 * MOST_FACTOR <= figure * MOST_FACTOR**2:
             return EthUnknown(
                 f"the median of {found.venues} exchanges is {usdc_text(found.price_e6)} USD, more "

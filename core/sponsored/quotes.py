@@ -50,9 +50,9 @@ _ALONE: Mapping[tuple[AuthorizationState, AuthorizationState], str] = {
         "is taken."
     ),
     (AuthorizationState.OPEN, AuthorizationState.PAID): (
-        "The fee was submitted alone and the quote expired before the buy was handed in. The purchase is "
-        "yours to submit with your own gas, or to cancel at USDC; once it cannot happen any more, the "
-        "fee is owed to the buyer."
+        "The fee was submitted alone and the quote expired before the buy was handed in. The "
+        "purchase is yours to submit with your own gas, or to cancel at USDC; once it can no "
+        "longer happen, the fee is owed to the buyer."
     ),
     (AuthorizationState.OPEN, AuthorizationState.DEAD): (
         "The fee's authorization was cancelled, so this quote cannot be handed in; prepare another."

@@ -55,7 +55,9 @@ def pool_now(chain: ChainReader, token: str) -> PoolNow:
     for answers in others.values():
         *at_block, treasury_now = map(_said, (*NAMES, "treasury"), answers)
         if None not in at_block and tuple(at_block) != latest:
-            raise PoolDisputedError("nodes say different things of the reserve token at one block")
+            raise PoolDisputedError(
+                "nodes report different values for the reserve token at the same block"
+            )
         if treasury_now not in (None, latest[NAMES.index("treasury")]):
             raise PoolDisputedError("nodes name different treasuries of the reserve token")
     reserve, supply, treasury, paused = latest

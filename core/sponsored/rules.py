@@ -67,8 +67,7 @@ LEAST_FEE_USDC_E6 = UsdcE6(1_000)  # below it nobody trusts the price of gas, in
 MOST_FEE_USDC_E6 = UsdcE6(5_000_000)  # above it nothing is quoted, inclusive
 WEI_PER_ETH = 10**18
 NO_FEE = (
-    "USDC lets no fee reach the treasury, which is frozen there, or USDC itself is paused or has "
-    "frozen the token"
+    "no fee can reach the treasury: USDC has frozen the treasury or the token, or is itself paused"
 )
 
 

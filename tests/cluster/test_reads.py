@@ -93,7 +93,7 @@ def test_a_replica_that_lags__is_not_read_and_is_said_until_it_has_caught_up(
             assert reader.reading(answered) == (number, False)
         said = judge_replica(reader.replicas.lag_s(), reader.replicas.most_lag_s)
         assert said is not None
-        assert "behind, the primary answers the reads" in said
+        assert "behind, so the primary answers the reads" in said
     assert until(lambda: reader.reading(answered) == (2, True), 10 * RETRY_S)
     assert judge_replica(reader.replicas.lag_s(), reader.replicas.most_lag_s) is None
     reader.close()

@@ -80,7 +80,7 @@ def rule_of(value: tuple[Any, ...]) -> Rule:
     try:
         return Rule(target, selector, recipient_word, RuleKind(kind))
     except ValueError as error:
-        raise AbiDecodeError(f"rule kind {kind} is none of 0 to 3") from error
+        raise AbiDecodeError(f"rule kind {kind} is not one of 0 to 3") from error
 
 
 class VaultReader(ChainReader):
@@ -128,7 +128,7 @@ class VaultReader(ChainReader):
     def status(self, vault: str, at: At = LATEST) -> VaultStatus:
         index = self._vault(vault, "status", at)
         if index >= len(VaultStatus):
-            raise AbiDecodeError(f"{index} is no status of a vault")
+            raise AbiDecodeError(f"{index} is not a status of a vault")
         return VaultStatus(index)
 
     def agent(self, vault: str, at: At = LATEST) -> str:
@@ -164,7 +164,7 @@ class VaultReader(ChainReader):
         try:
             return VaultLock(withdrawable, bytes_of(reason).rstrip(b"\0").decode("ascii"), until)
         except UnicodeDecodeError as error:
-            raise AbiDecodeError(f"{reason} is no reason in ASCII") from error
+            raise AbiDecodeError(f"{reason} is not a reason in ASCII") from error
 
     def totals(self, vault: str, at: At = LATEST) -> VaultTotals:
         return VaultTotals(*self._vault(vault, "totals", at))
@@ -210,7 +210,7 @@ class VaultReader(ChainReader):
         """All of a vault, at one block. Errors: also NotSeenError, LensMissingError."""
         position = self.lens_position(vault, at)
         if position is None:
-            raise NotSeenError(f"the node can read no vault {vault} at {at}")
+            raise NotSeenError(f"the node cannot read vault {vault} at {at}")
         return seen_of(vault, position)
 
     def check(self, vault: str, calls: Sequence[VaultCall], at: At = LATEST) -> bytes:
@@ -336,7 +336,7 @@ def _adapter_questions(vault: str) -> Iterator[str]:
 def _first_word(answer: bytes) -> int:
     """Errors: AbiDecodeError."""
     if len(answer) < WORD_BYTES:
-        raise AbiDecodeError(f"{len(answer)} bytes are no amount")
+        raise AbiDecodeError(f"{len(answer)} bytes are not an amount")
     return int.from_bytes(answer[:WORD_BYTES])
 
 

@@ -201,12 +201,12 @@ def faults(session: Session, mandate_id: int, wanted: Checkpoints) -> list[str]:
     """
     kept = _kept(session, [mandate_id])[mandate_id]
     missing = [
-        f"weeks: {at:%Y-%m-%d} is kept or missing against the ledger"
+        f"weeks: {at:%Y-%m-%d} is stored or missing, unlike in the ledger"
         for at in sorted(wanted.keys() ^ kept.keys())
     ]
     compared = [(at, kept[at], wanted[at]) for at in sorted(wanted.keys() & kept.keys())]
     return missing + [
-        f"weeks: {at:%Y-%m-%d} is not the fold's"
+        f"weeks: {at:%Y-%m-%d} differs from the fold"
         for at, ours, fold_s in compared
         if ours is not None and ours != fold_s
     ]

@@ -344,15 +344,15 @@ def _head_faults(mandate: Mandate, head: MandateHead, folded: _Folded) -> list[s
     if head.row_hash != bytes_of(last_hash):
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {last_hash}")
     faults += [
-        f"head: {name} is not the fold's"
+        f"head: {name} differs from the fold"
         for name, value in state_columns(folded.state).items()
         if getattr(head, name) != value
     ]
     if not _is_state(head.state, folded.state):
-        faults.append("head: state is not the fold's")
+        faults.append("head: state differs from the fold")
     projected = {} if last is None else projections(mandate.status, folded.state)
     return faults + [
-        f"mandate: {name} is not the fold's"
+        f"mandate: {name} differs from the fold"
         for name, value in projected.items()
         if getattr(mandate, name) != value
     ]

@@ -172,7 +172,7 @@ def _withdraw(plan: PlanFacts) -> list[dict[str, Any]]:
     """Nothing of a paper mandate is anywhere to be withdrawn from."""
     if plan.facts.market_mode is MarketMode.PAPER:
         return []
-    note = "All USDC of the vault but a fee that is still owed goes to you."
+    note = "All USDC of the vault goes to you, except a fee that is still owed."
     return [
         _step(
             "withdraw",

@@ -90,7 +90,7 @@ def rules_fault(adapter: str, rules: Sequence[Rule]) -> str | None:
     as unvalued, and the vault's public stop would be off while any is there (state.py).
     """
     if not 1 <= len(rules) <= MAX_RULES:
-        return f"publishes {len(rules)} functions, and 1 to {MAX_RULES} are possible"
+        return f"publishes {len(rules)} functions; 1 to {MAX_RULES} are possible"
     if any(rule.target != adapter for rule in rules):
         return "publishes functions of another contract"
     if any(low.selector >= high.selector for low, high in pairwise(rules)):
@@ -99,8 +99,8 @@ def rules_fault(adapter: str, rules: Sequence[Rule]) -> str | None:
         return "mixes payments with other functions"
     if _spends_unvalued(rules):
         return (
-            "publishes a function that spends and none of kind VALUED, so that it values nothing "
-            "of what is spent at it"
+            "publishes a function that spends but none of kind VALUED, so it would value "
+            "nothing that is spent there"
         )
     return None
 
@@ -219,10 +219,10 @@ def _refuse_unvalued_adapters(
                 if rule.kind is RuleKind.VALUED
             ]
             rule = (
-                "they spend, and none is of kind VALUED, so that the adapter would value "
-                "nothing of it and one spend would turn the public stop off; name "
-                f"{' or '.join(valued)} too, or leave functions out for all that the adapter "
-                "publishes"
+                "they spend, but none is of kind VALUED, so the adapter would value nothing "
+                "that they spend and one spend would turn off the public stop; name "
+                f"{' or '.join(valued)} too, or leave functions out to allow all that the "
+                "adapter publishes"
             )
             raise InvalidParameterError(f"allowed_targets[{index}].functions", rule)
 
@@ -236,9 +236,7 @@ def _why_nothing(target: Target) -> str:
     adapter = (
         "adapter for payments" if isinstance(target, X402Target) else "adapter of this service"
     )
-    return (
-        f"no {adapter} is listed that it could stand for, so that it allows nothing; leave it out"
-    )
+    return f"no {adapter} is listed, so it allows nothing; leave it out"
 
 
 def _refuse_forbidden(target: ContractTarget, listed: ListedContracts, field: str) -> None:

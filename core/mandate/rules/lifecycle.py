@@ -237,8 +237,8 @@ UNKNOWN_LOCK: Final = WithdrawalLock(
     None,
     LockReason.DATA_ISSUE,
     None,
-    "The record is short of facts of the chain, and the chain cannot be asked now. Ask "
-    "again: the vault on chain is the truth.",
+    "The record is missing facts of the chain, and the chain cannot be read right now. Ask "
+    "again: the vault on chain is authoritative.",
 )
 
 
@@ -352,8 +352,8 @@ UNKNOWN_CHAIN_STATE: Final[Mapping[str, Any]] = {
     "agent_known": False,
 }
 UNKNOWN_HOW_TO_ACT: Final = (
-    "The record is short of facts of the chain, and the chain cannot be asked now. Ask the vault "
-    "before you act: its check() says what it takes."
+    "The record is missing facts of the chain, and the chain cannot be read right now. Ask "
+    "the vault before you act: its check() says what it accepts."
 )
 
 
@@ -418,7 +418,7 @@ def settle_note(status: Status, *, agent_fee_bps: int, has_vault: bool) -> str |
     if status is not Status.STOPPED:
         return None
     if not has_vault:
-        return "Nothing is to be settled on chain: the mandate has no vault."
+        return "There is nothing to settle on chain: the mandate has no vault."
     share = f"{agent_fee_bps // 100}.{agent_fee_bps % 100:02d}"
     return (
         f"The owner or the keeper can settle: the agent gets {share} % of the realised gain, and "

@@ -109,7 +109,7 @@ def issue_of_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     first, more = ", ".join(named[:MOST_NAMED]), len(named) - MOST_NAMED
     names = first if more <= 0 else f"{first} and {more} more"
     reason = (
-        f"The numbers of {names} are not the whole truth, so sums with them are not either; each "
+        f"The numbers of {names} are incomplete, so sums that include them are too; each "
         "mandate's own reason says why."
     )
     return {"data_issue": True, "data_issue_reason": reason}
@@ -119,7 +119,10 @@ DISCLOSURES: tuple[Mapping[str, str], ...] = (
     {"code": "net_of_fees", "text": "Results are net of fees."},
     {"code": "past_results", "text": "Past results do not promise future ones."},
     {"code": "estimates", "text": "Values labelled est are estimates."},
-    {"code": "off_switch", "text": "The owner can stop the mandate, and only the owner withdraws."},
+    {
+        "code": "off_switch",
+        "text": "The owner can stop the mandate, and only the owner can withdraw.",
+    },
 )
 
 

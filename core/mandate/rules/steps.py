@@ -536,8 +536,8 @@ def _consent(row: LedgerRow, asking_line_usdc_e6: int) -> dict[str, Any]:
         "tx_hash": row.tx_hash,
         "why": _why(row),
         "note": (
-            f"Above the asking line of {line} USDC. This is stored; nothing waits for an answer "
-            "yet."
+            f"Above the approval threshold of {line} USDC. This is only recorded; nothing waits "
+            "for an approval yet."
         ),
         "resource": None,
         "target": reported_target(row),

@@ -221,7 +221,10 @@ def fault_of(
             "RPC_REQUESTS_PER_S: Input should be greater than or equal to 10",
         ),
         ({"LOG_FORMAT": "xml"}, "LOG_FORMAT: Input should be 'console' or 'json'"),
-        ({"CHAIN_ID": "1"}, "CHAIN_ID: it is 1, the record in DEPLOYMENT_FILE is of chain 84532"),
+        (
+            {"CHAIN_ID": "1"},
+            "CHAIN_ID: it is 1, but the record in DEPLOYMENT_FILE is for chain 84532",
+        ),
         (
             {"TRUSTED_PROXIES": "10.0.0.0/8,all"},
             "TRUSTED_PROXIES: write an IP address or a network",

@@ -111,7 +111,7 @@ def test_a_clock_off_by_five_minutes__is_told_at_the_start(
         require_database(database_url)
     (line,) = told
     assert (line["event"], line["log_level"]) == ("the clock is off", "error")
-    assert f"This machine's clock is {says} the database's: set both by NTP" in line["note"]
+    assert f"This machine's clock is {says} the database's: sync both with NTP" in line["note"]
 
 
 @pytest.mark.usefixtures("own_log")

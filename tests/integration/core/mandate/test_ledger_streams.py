@@ -162,15 +162,15 @@ def head_faults(
         faults.append(f"head: row_hash is 0x{head.row_hash.hex()}, the last row's is {row_hash}")
     columns = state_columns(state)
     faults += [
-        f"head: {name} is not the fold's"
+        f"head: {name} differs from the fold"
         for name in columns
         if getattr(head, name) != columns[name]
     ]
     if head.state["version"] != 0 and state_from_json(head.state) != state:
-        faults.append("head: state is not the fold's")
+        faults.append("head: state differs from the fold")
     projected = projections(mandate.status, state) if rows else {}
     return faults + [
-        f"mandate: {name} is not the fold's"
+        f"mandate: {name} differs from the fold"
         for name in projected
         if getattr(mandate, name) != projected[name]
     ]

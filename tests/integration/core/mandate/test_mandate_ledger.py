@@ -260,8 +260,8 @@ def test_block_a_then_b_then_a_again__counts_plus_one_minus_one_plus_one(
         ),
         ("delete from mandate_event where seq = 2", "seq 3: expected seq 2"),
         ("delete from mandate_event where seq = 3", "head: seq is 3, the last row's is 2"),
-        ("update mandate_head set cash_usdc_e6 = 7", "head: cash_usdc_e6 is not the fold's"),
-        ("update mandate set status = 'settled'", "mandate: status is not the fold's"),
+        ("update mandate_head set cash_usdc_e6 = 7", "head: cash_usdc_e6 differs from the fold"),
+        ("update mandate set status = 'settled'", "mandate: status differs from the fold"),
     ],
 )
 def test_verify__after_a_change_behind_the_triggers__names_it(

@@ -85,7 +85,7 @@ def test_verify__names_a_checkpoint_that_a_defect_of_the_writer_left_without_a_l
     rows = [deposit(1, MONDAY), deposit(2, MONDAY + 3 * WEEK)]
     mandate_ledger.append_many(write, mandate.id, rows, LATER)
     mandate_ledger.append(write, mandate.id, deposit(3, MONDAY - WEEK), LATER)
-    assert mandate_ledger.verify(write, mandate.id) == ["weeks: 2026-01-26 is not the fold's"]
+    assert mandate_ledger.verify(write, mandate.id) == ["weeks: 2026-01-26 differs from the fold"]
 
 
 def test_reversed_row__leaves_every_later_week(write: WriteSession, mandate: Mandate) -> None:

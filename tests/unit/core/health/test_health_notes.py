@@ -20,9 +20,9 @@ def test_what_a_person_has_to_close__is_named_beside_the_worst_trouble() -> None
         IndexerFacts(**WELL, state="degraded", open_findings=2, held_ledgers=1, held_facts=3)
     )  # type: ignore[arg-type]
     assert found.health is Health.DEGRADED
-    assert "its last round failed" in (found.note or "")
+    assert "Its last round failed" in (found.note or "")
     assert "held back: 3" in (found.note or "")
-    assert "findings that nobody closed: 2" in (found.note or "")
+    assert "Open findings of the auditor: 2" in (found.note or "")
 
 
 def test_each_cause__is_named_once() -> None:
@@ -36,13 +36,13 @@ def test_what_is_final_stands_still__is_said() -> None:
         judge_indexer(IndexerFacts(**{**WELL, **at, "final": final})) for final in (6_400, 6_401)
     )  # type: ignore[arg-type]
     assert still.health is Health.DEGRADED
-    assert "The final block stays at 6400, 3600 blocks back" in (still.note or "")
+    assert "The final block is stuck at 6400, 3600 blocks back" in (still.note or "")
     assert moving.health is Health.OK
 
 
 def test_a_replica__is_in_trouble_from_the_bound_on() -> None:
     assert judge_replica(0, 30) is None
     assert judge_replica(29.9, 30) is None
-    assert "is 30 s behind, the primary answers the reads" in (judge_replica(30, 30) or "")
+    assert "is 30 s behind, so the primary answers the reads" in (judge_replica(30, 30) or "")
     assert "is 3600 s behind" in (judge_replica(3_600.4, 30) or "")
     assert "No replica answers" in (judge_replica(None, 30) or "")

@@ -113,7 +113,7 @@ def test_plan__of_a_working_mandate__stop_then_positions_then_withdraw() -> None
         (
             None,
             "You sign the withdrawal",
-            "All USDC of the vault but a fee that is still owed goes to you.",
+            "All USDC of the vault goes to you, except a fee that is still owed.",
             None,
         ),
     ]

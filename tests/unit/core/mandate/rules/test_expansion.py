@@ -45,10 +45,10 @@ def rules_of(items: Any, contracts: ListedContracts) -> tuple[Rule, ...]:
 
 
 FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
-    "none at all": ((), "publishes 0 functions, and 1 to 32 are possible"),
+    "none at all": ((), "publishes 0 functions; 1 to 32 are possible"),
     "more than 32": (
         tuple(rule(n) for n in range(33)),
-        "publishes 33 functions, and 1 to 32 are possible",
+        "publishes 33 functions; 1 to 32 are possible",
     ),
     "another's": ((rule(1), rule(2, target=GOOD)), "publishes functions of another contract"),
     "unsorted": ((rule(2), rule(1)), "publishes its functions out of order or twice"),
@@ -64,8 +64,8 @@ FAULTS: dict[str, tuple[tuple[Rule, ...], str]] = {
     "spends, values nothing": (
         (rule(1), rule(2, RuleKind.EXIT)),
         (
-            "publishes a function that spends and none of kind VALUED, so that it values nothing "
-            "of what is spent at it"
+            "publishes a function that spends but none of kind VALUED, so it would value "
+            "nothing that is spent there"
         ),
     ),
     "payments": ((rule(1, RuleKind.COST),), "publishes payments, which only the x402 adapter may"),

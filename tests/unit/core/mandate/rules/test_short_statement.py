@@ -14,7 +14,7 @@ def test_sums_of_whole_mandates__have_no_issue() -> None:
 
 def test_all_are_named_up_to_five__and_then_counted() -> None:
     five = [f"m_{number}" for number in range(MOST_NAMED)]
-    assert issue(*five).startswith("The numbers of m_0, m_1, m_2, m_3, m_4 are not the whole truth")
+    assert issue(*five).startswith("The numbers of m_0, m_1, m_2, m_3, m_4 are incomplete")
     assert issue(*five, "m_5", "m_6").startswith(
-        "The numbers of m_0, m_1, m_2, m_3, m_4 and 2 more are not"
+        "The numbers of m_0, m_1, m_2, m_3, m_4 and 2 more are incomplete"
     )
