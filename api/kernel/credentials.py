@@ -41,10 +41,13 @@ _DEAD_KEY = (
 UNKNOWN = "unknown"
 LONGEST = 64  # letters of an address with its zone; a longer text is none
 _AROUND = " \t\"'"
-_OTHER_SCHEME = f"Authorization takes the scheme Bearer alone; send Authorization: Bearer <token>, or a key in {KEY_HEADER}."
+_OTHER_SCHEME = (
+    "Authorization takes only the scheme Bearer; send Authorization: Bearer <token>, or a key "
+    f"in {KEY_HEADER}."
+)
 _RECOVERY_CODE = (
-    "This is an agent's recovery code and goes in no header; send it as recovery_code in the body of "
-    "POST /auth/agent/recover, which answers with a new key."
+    "This is an agent's recovery code, which never goes into a header; send it as "
+    "recovery_code in the body of POST /auth/agent/recover, which answers with a new key."
 )
 
 
@@ -182,9 +185,9 @@ def _dead(token: str) -> Refusal:
         return Refusal("auth_invalid", _RECOVERY_CODE)
     if token.startswith(TokenKind.AGENT_BEARER):
         detail = (
-            "The bearer token is not valid or has expired: connect's is good for 24 hours at "
-            "most and ends when the agent's secrets are replaced. /auth/agent/recover gives a "
-            "new one, and so does the owner's /agents/{id}/keys/rotate."
+            "The bearer token is not valid or has expired: the token of connect lasts at most "
+            "24 hours and ends when the agent's secrets are replaced. /auth/agent/recover "
+            "gives a new one, and so does the owner's /agents/{id}/keys/rotate."
         )
         return Refusal("auth_invalid", detail)
     scheme, blank, _ = token.partition(" ")
@@ -225,7 +228,7 @@ def caller_for(operation: Operation, proven: Proven, operator_addresses: frozens
 
 
 def _operators_only(instead: str) -> Refusal:
-    return Refusal("not_authorized", f"An operator makes operators' calls only; {instead}.")
+    return Refusal("not_authorized", f"An operator can make only operators' calls; {instead}.")
 
 
 def gives_keys(operation: Operation) -> bool:
@@ -253,7 +256,7 @@ def _no_operator(proven: Proven) -> NoReturn:
     if proven == Proven(None, None):
         raise Refusal(
             "auth_required",
-            f"This call is the operator's; send the operator's key in {KEY_HEADER}.",
+            f"Only the operator can make this call; send the operator's key in {KEY_HEADER}.",
             next_calls=(),
         )
     raise Refusal("not_authorized", "not authorized")
@@ -278,7 +281,8 @@ def _lacking(operation: Operation, proven: Proven) -> Refusal:
     takes = operation.auth.takes
     if takes == {Credential.KEY}:
         return Refusal(
-            "auth_required", f"This call is the agent's; send the agent's key in {KEY_HEADER}."
+            "auth_required",
+            f"Only the agent can make this call; send the agent's key in {KEY_HEADER}.",
         )
     if isinstance(proven.by_bearer, BearerCaller):
         return Refusal(
@@ -298,7 +302,7 @@ def _lacking(operation: Operation, proven: Proven) -> Refusal:
             missing="owner session",
         )
     detail = (
-        "This call is the owner's; sign in with /auth/owner/login and send Authorization: Bearer "
-        "<token>."
+        "Only the owner can make this call; sign in with /auth/owner/login and send "
+        "Authorization: Bearer <token>."
     )
     return Refusal("auth_required", detail, next_calls=())  # a new agent's key would not help

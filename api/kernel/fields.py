@@ -126,7 +126,7 @@ def _flag(value: Any) -> bool:
         return value
     if isinstance(value, QueryText) and value in ("1", "0", "true", "false"):
         return value in ("1", "true")
-    _refuse("invalid_parameter", "write true or false; in a query 1 or 0 will do too")
+    _refuse("invalid_parameter", "write true or false; in a query, 1 or 0 also work")
 
 
 def instant_of(text: str) -> datetime | None:
@@ -257,8 +257,8 @@ def _exact(value: Any) -> Any:
     if not isfinite(number) or Decimal(repr(number)) != Decimal(value.literal):
         _refuse(
             "invalid_number",
-            f"the number {value.literal} has more digits than JSON carries everywhere; write "
-            "it as text",
+            f"the number {value.literal} has more digits than every JSON parser keeps; write it "
+            "as text",
         )
     return number
 

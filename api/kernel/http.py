@@ -161,12 +161,12 @@ def busy(deps: Deps, error: BusyError) -> Refusal:
     if isinstance(error, NoTurnError):
         return _later(
             deps,
-            f"This service is busy: the call waited {TURN_WAIT_S:.0f} s for its turn and was not "
-            "begun; send it again later.",
+            f"This service is busy: the call waited {TURN_WAIT_S:.0f} s for its turn and was "
+            "not started; send it again later.",
         )
     return _later(
         deps,
-        "As many calls of your network address as may wait are waiting; send this one again "
+        "Too many calls from your network address are already waiting; send this one again "
         "later, and fewer at a time.",
     )
 
@@ -175,9 +175,9 @@ def ending(deps: Deps) -> Refusal:
     """The process was asked to end and its grace is over: the call may be done or not."""
     return _later(
         deps,
-        "This process ends before the call was answered; whether it was done is not known. Send "
-        "it again: a read as it is, a write with the same Idempotency-Key (without one, look first "
-        "at what it changes), a paid call with the same payment.",
+        "This process stopped before it answered the call, so it is unknown whether the call "
+        "took effect. Send it again: a read unchanged, a write with the same Idempotency-Key "
+        "(without one, first check whether it took effect), a paid call with the same payment.",
     )
 
 
@@ -185,8 +185,8 @@ def settling_busy(deps: Deps) -> Refusal:
     """Nothing of the payment was begun."""
     return _later(
         deps,
-        "As many payments as this service takes at a time are being settled; send the same "
-        "call with the same payment again.",
+        "This service is already settling as many payments as it can; send the same call with "
+        "the same payment again.",
     )
 
 
@@ -267,7 +267,7 @@ def _merge(fields: dict[str, Any], more: Iterable[tuple[str, Any]], place: str) 
         if name in fields:
             raise Refusal(
                 "invalid_parameter",
-                f"{name[:40]}: it came twice, the second time in {place}; send it once.",
+                f"{name[:40]}: it was sent twice, the second time in {place}; send it once.",
             )
         fields[name] = value
 
@@ -283,7 +283,7 @@ async def body_of(request: Request, limit: int) -> bytes:
                     detail = f"The body is larger than {limit} bytes; send less."
                     raise Refusal("body_too_large", detail)
     except TimeoutError:
-        detail = f"The body was not whole within {BODY_S} s; send it at once."
+        detail = f"The body did not arrive within {BODY_S} s; send it without pauses."
         raise Refusal("invalid_parameter", detail) from None
     if raw:
         _require_json(request.headers)
@@ -301,7 +301,7 @@ def _require_json(headers: Headers) -> None:
     elif any(charset not in ("utf-8", "utf8") for charset in charsets):
         detail = "The body's charset is not UTF-8; send JSON in UTF-8, without a charset."
     elif headers.get("content-encoding", "").lower() not in ("", "identity"):
-        detail = "The body is compressed; send it as it is."
+        detail = "The body is compressed; send it uncompressed."
     else:
         return
     raise Refusal("unsupported_media_type", detail)
@@ -366,8 +366,8 @@ def defect(request_id: str, deps: Deps) -> Outcome:
     """What a caller hears of an exception that nothing else answers; the log has it whole."""
     log.exception("defect", request_id=request_id)
     detail = (
-        f"This service failed at this call; it is our defect. Name the request id {request_id} "
-        "when you report it."
+        "This service failed on this call; the fault is ours. Include the request id "
+        f"{request_id} when you report it."
     )
     return refused(Refusal("internal_error", detail), None, {}, deps.clock(), deps.catalogue)
 

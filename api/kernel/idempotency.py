@@ -120,14 +120,14 @@ class SecretSlot(IdempotencySlot):
         body = dict(kept.body)
         if body.pop(_SHOWN_TO, None) not in (None, self.shown_to):
             detail = (
-                "This Idempotency-Key was used from another network address, and its secrets are "
-                "shown to that one alone; take a new key, made at random."
+                "This Idempotency-Key was used from another network address, and its secrets "
+                "are shown only there; use a new random key."
             )
             raise Refusal("idempotency_key_reused", detail)
         if self.now >= kept.created_at + SHOWN_FOR:
             detail = (
-                "This Idempotency-Key was used more than 10 minutes ago, and its secrets are not "
-                "shown again; take a new key."
+                "This Idempotency-Key was used more than 10 minutes ago, and its secrets are "
+                "not shown again; use a new key."
             )
             raise Refusal("idempotency_key_reused", detail)
         first = replace(self, salt=str(body.pop(_SALT)))
@@ -219,7 +219,7 @@ def held(session: WriteSession, slot: IdempotencySlot) -> Iterator[Outcome | Non
 def _in_flight() -> Refusal:
     return Refusal(
         "idempotency_in_flight",
-        "A call with this Idempotency-Key is being served; send it again in a moment.",
+        "A call with this Idempotency-Key is in progress; send it again in a moment.",
     )
 
 
@@ -230,8 +230,8 @@ def _kept(session: WriteSession, slot: IdempotencySlot) -> Outcome | None:
     if kept.body_hash != slot.body_hash:
         raise Refusal(
             "idempotency_key_reused",
-            "This Idempotency-Key was used with another body; take a new key, or send the "
-            "first body again.",
+            "This Idempotency-Key was already used with another body; use a new key, or send "
+            "the first body again.",
         )
     return slot.answer_again(kept)
 

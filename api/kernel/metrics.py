@@ -81,7 +81,7 @@ class ApiMetrics:
         )
         connections = Gauge(
             PREFIX + "database_connections_in_use",
-            "Connections of the pool that are lent out.",
+            "Connections of the pool in use.",
             registry=self.registry,
         )
         connections.set_function(lambda: database.connections_in_use)
@@ -108,7 +108,7 @@ class ApiMetrics:
             start_http_server(port, host, self.registry)
         except OSError as error:
             rule = (
-                f"{host}:{port} cannot be listened on ({error.strerror}); set it to a free port, "
-                "or to 0 for none"
+                f"cannot listen on {host}:{port} ({error.strerror}); set it to a free port, or "
+                "to 0 for none"
             )
             raise InvalidParameterError("API_METRICS_PORT", rule) from error

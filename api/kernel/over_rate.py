@@ -47,8 +47,8 @@ async def over_rate(request: Request, operation: Operation, deps: Deps) -> Outco
     with deps.metrics.serving(operation.key) as served:
         at = whole_second(again_at)
         detail = (
-            f"A network address may make {most} of these calls a minute without a key; call again from "
-            f"{instant_text(at)} on, or send an agent's key in X-SVC-User-Key."
+            f"A network address may make {most} of these calls per minute without a key; call "
+            f"again from {instant_text(at)} on, or send an agent's key in X-SVC-User-Key."
         )
         refusal = Refusal("rate_limited", detail, retry_at=at, next_calls=("identity.connect",))
         outcome = refused(refusal, operation, {}, now, deps.catalogue)

@@ -27,7 +27,7 @@ from core.errors import InvalidParameterError
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 PLACE_BYTES, MAC_BYTES = 8, 10
-RULE = "send the next_cursor of the page before, with the same path and filters, or leave it out"
+RULE = "send the next_cursor of the previous page, with the same path and filters, or leave it out"
 
 Item = TypeVar("Item")
 
@@ -36,7 +36,7 @@ class Paged(Command):
     """What the command of a list has beside its filters."""
 
     cursor: (
-        Annotated[str, Field(max_length=64, description="the next_cursor of the page before")]
+        Annotated[str, Field(max_length=64, description="the next_cursor of the previous page")]
         | None
     ) = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE] = DEFAULT_LIMIT

@@ -386,11 +386,12 @@ def _database_refusal(error: SQLAlchemyError, run: Run) -> Refusal:
     if _sqlstate(error) in (UNDEFINED_TABLE, UNDEFINED_COLUMN):
         return Refusal(
             "schema_not_applied",
-            "The database lacks this version's tables; its operator applies the migrations.",
+            "The database lacks this version's tables; its operator must apply the migrations.",
         )
     return Refusal(
         "temporarily_unavailable",
-        "The database does not answer, takes no writes or is busy; send the call again in a moment.",
+        "The database does not answer, accepts no writes or is busy; send the call again in a "
+        "moment.",
     )
 
 

@@ -52,7 +52,7 @@ class Quota:
     def require_admitted(self) -> None:
         """Errors: Refusal rate_limited when today's calls were used up before this one."""
         if self.number is None:
-            used_up = f"The {self.ceiling} calls of today are used up"
+            used_up = f"Today's {self.ceiling} calls are used up"
             raise used_up_today(used_up, "call again", "calls_today", self.now)
 
     def headers(self) -> dict[str, str]:
@@ -75,7 +75,7 @@ def count_write(session: WriteSession, owner: OwnerCaller, limits: Limits, now: 
     most = limits.owner_writes_per_day
     if not identity.count_write(session, owner.account_id, now.date(), most):
         used_up = (
-            f"An owner may add {most} drafts, policies, personas, listings and the like a day, and today's "
-            "are used up"
+            f"An owner may add {most} drafts, policies, personas, listings and the like per "
+            "day, and today's are used up"
         )
         raise used_up_today(used_up, "try again", "writes_today", now)

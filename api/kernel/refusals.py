@@ -52,7 +52,7 @@ REASONS: Mapping[str, Reason] = {
     "auth_required": Reason(
         401,
         next_calls=("identity.connect",),
-        example="This call is the agent's; send the agent's key in X-SVC-User-Key.",
+        example="Only the agent can make this call; send the agent's key in X-SVC-User-Key.",
     ),
     "auth_invalid": Reason(
         401,
@@ -71,7 +71,7 @@ REASONS: Mapping[str, Reason] = {
     "not_owner": Reason(
         403,
         who_fixes="owner",
-        example="Agent 1001 is not yours; its policy is its owner's to read and to replace.",
+        example="Agent 1001 is not yours; only its owner can read and replace its policy.",
     ),
     "not_found": Reason(
         404, next_calls=("mandates.list",), example="You have no mandate m_abcdefghij."
@@ -79,16 +79,16 @@ REASONS: Mapping[str, Reason] = {
     "wrong_status": Reason(
         409,
         next_calls=("mandates.read",),
-        example="The mandate is stopped; an update takes a draft.",
+        example="The mandate is stopped; an update needs a draft.",
     ),
     "invalid_parameter": Reason(
-        400, example="cursor: send the next_cursor of the page before, or leave it out."
+        400, example="cursor: send the next_cursor of the previous page, or leave it out."
     ),
     "invalid_number": Reason(
         400, example="amount_usdc: write a decimal with at most 6 decimals, such as 12.500000."
     ),
     "insufficient_idle": Reason(
-        409, who_fixes="agent", example="The report takes out 12.500000 and 0.000000 is idle."
+        409, who_fixes="agent", example="The report takes out 12.500000 but only 0.000000 is idle."
     ),
     "signature_invalid": Reason(
         400,
@@ -101,27 +101,24 @@ REASONS: Mapping[str, Reason] = {
     "idempotency_key_reused": Reason(
         409,
         example=(
-            "This Idempotency-Key was used with another body; take a new key, or send the first "
-            "body again."
+            "This Idempotency-Key was already used with another body; use a new key, or send "
+            "the first body again."
         ),
     ),
     "idempotency_in_flight": Reason(
         409,
         retry_safe=True,
-        example="A call with this Idempotency-Key is being served; send it again in a moment.",
+        example="A call with this Idempotency-Key is in progress; send it again in a moment.",
     ),
     "rate_limited": Reason(
         429,
         retry_safe=True,
-        example="The 2000 calls of today are used up; call again from 2026-02-01T00:00:00Z on.",
+        example="Today's 2000 calls are used up; call again from 2026-02-01T00:00:00Z on.",
     ),
     "too_many_streams": Reason(
         429,
         retry_safe=True,
-        example=(
-            "You have 8 streams open, as many as you may; close one, or let several pages share "
-            "one."
-        ),
+        example=("You have 8 streams open, the limit; close one, or let several pages share one."),
     ),
     "temporarily_unavailable": Reason(
         503,
@@ -135,7 +132,7 @@ REASONS: Mapping[str, Reason] = {
         retry_safe=True,
         who_fixes="service",
         next_calls=("discovery.ready",),
-        example="The database lacks this version's tables; its operator applies the migrations.",
+        example="The database lacks this version's tables; its operator must apply the migrations.",
     ),
     "agent_key_scope": Reason(
         403,
@@ -170,7 +167,8 @@ REASONS: Mapping[str, Reason] = {
     "conflict_of_interest": Reason(
         403,
         who_fixes="service",
-        example="Claim 7 is yours, or of an agent that your wallet owns or funded; another operator decides on it.",
+        example="Claim 7 is yours, or belongs to an agent that your wallet owns or funded; another "
+        "operator must decide on it.",
     ),
     "unknown_route": Reason(404),
     "method_not_allowed": Reason(405),
@@ -181,7 +179,7 @@ REASONS: Mapping[str, Reason] = {
     "payment_required": Reason(
         402,
         next_calls=("identity.connect", "credits.prices"),
-        example="This read costs 1 credits with an agent's key, or a payment as accepts says.",
+        example="This read costs 1 credit with an agent's key, or a payment described in accepts.",
     ),
     "credit_insufficient": Reason(
         402,
@@ -189,8 +187,8 @@ REASONS: Mapping[str, Reason] = {
         who_fixes="agent",
         next_calls=("tasks.browse", "credits.balance", "credits.prices"),  # first what earns credit
         example=(
-            "Today's free reads are used up and this read costs 1 credits; you have 0. Pay as "
-            "accepts says."
+            "Today's free reads are used up and this read costs 1 credit; you have 0. Pay as "
+            "described in accepts."
         ),
     ),
     "payment_invalid": Reason(
@@ -201,7 +199,8 @@ REASONS: Mapping[str, Reason] = {
     "payment_already_used": Reason(
         402,
         next_calls=("credits.prices",),
-        example="This payment has served a call, or serves one now; sign a new payment for this one.",
+        example="This payment has already paid for a call, or is paying for one now; sign a new "
+        "payment for this one.",
     ),
     "settlement_pending": Reason(
         503,

@@ -271,13 +271,13 @@ class Streams:
         if self._of.get(holder.counts_as, 0) >= own:
             raise Refusal(
                 "too_many_streams",
-                f"You have {own} streams open, as many as you may; close one, or let several pages "
-                "share one.",
+                f"You have {own} streams open, the limit; close one, or let several pages share "
+                "one.",
                 remaining={"streams": 0},
             )
         most = min(self.limits.event_streams, most_open() * 3 // 4)
         if self._is_ending or len(self._open) >= most:
-            detail = "As many streams as this process takes are open; open this one again later."
+            detail = "This process has as many streams open as it can; open this one again later."
             again_at = self.clock() + timedelta(seconds=FULL_S)
             raise Refusal("temporarily_unavailable", detail, retry_at=again_at)
 

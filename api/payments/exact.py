@@ -382,8 +382,8 @@ def _require_same(payment: JudgedPayment, row: X402Payment) -> None:
         raise unpaid(
             read,
             "payment_already_used",
-            "This payment came from another sender first. If that was you, send it again as you "
-            "did then: with the same session, the same Idempotency-Key, or without one from the "
+            "Another sender sent this payment first. If that was you, send it again the same "
+            "way: with the same session, the same Idempotency-Key, or without one from the "
             "same network address.",
         )
 
@@ -392,7 +392,8 @@ def already_used(read: MeteredRead) -> Refusal:
     return unpaid(
         read,
         "payment_already_used",
-        "This payment has served a call, or serves one now; sign a new payment for this one.",
+        "This payment has already paid for a call, or is paying for one now; sign a new "
+        "payment for this one.",
     )
 
 

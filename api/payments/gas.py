@@ -82,11 +82,13 @@ def _used_up(payment: JudgedPayment, budget: DailyGasBudget, most: int) -> Refus
     holds = payment.signed.valid_before > again.timestamp()
     later = f"send this payment again from {instant_text(again)} on"
     if not holds:
-        later = f"sign a new payment from {instant_text(again)} on, since this one ends before"
+        later = (
+            f"sign a new payment from {instant_text(again)} on, since this one expires before then"
+        )
     whose, instead = ("", "") if is_all else (" of contract wallets", "an account without code, ")
     detail = (
         f"Today's gas for settling payments{whose} is used up; nothing was sent and nothing "
-        f"charged. Pay with {instead}free reads, credits or a vault, which go on working, or "
+        f"charged. Pay with {instead}free reads, credits or a vault, which still work, or "
         f"{later}."
     )
     next_calls = NEXT_OF_NOBODY if isinstance(payment.read.caller, Nobody) else NEXT

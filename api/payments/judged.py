@@ -76,9 +76,9 @@ def require_valid(payment: JudgedPayment) -> None:
 def too_dear(payment: JudgedPayment, error: DearGasError) -> Refusal:
     again = payment.read.now + timedelta(seconds=CHEAPER_S)
     detail = (
-        f"Gas costs {error.asked_wei} wei a unit now, and settling this payment is worth "
-        f"{error.most_wei}; nothing was sent and nothing charged. Pay with credits, or send this "
-        "again later."
+        f"Gas costs {error.asked_wei} wei per unit right now, more than the {error.most_wei} "
+        "that settling this payment is worth; nothing was sent and nothing charged. Pay with "
+        "credits, or send this again later."
     )
     return Refusal(
         "temporarily_unavailable",
@@ -93,7 +93,7 @@ def _invalid(payment: JudgedPayment, sentence: str) -> Refusal:
     wanted = payment.signed.authorization
     held = payment.read.deps.chain.usdc_balance(wanted.payer)
     if held < wanted.amount:
-        sentence += f", and {wanted.payer} holds {held} base units, {wanted.amount} are needed"
+        sentence += f", and {wanted.payer} holds {held} base units but needs {wanted.amount}"
     return unpaid(
         payment.read, "payment_invalid", f"The payment was refused: {sentence}; sign a new one."
     )
@@ -148,16 +148,16 @@ def require_covered(payment: JudgedPayment, balance: PayerBalance) -> None:
     under_way = len(balance.under_way) + tally.claims - balance.tally.claims
     if under_way >= most:
         detail = (
-            f"The payment was refused: {payer} has {under_way} payments under way, of {most}; "
-            "send it again when one has ended."
+            f"The payment was refused: {payer} has {under_way} payments under way, and {most} "
+            "is the limit; send it again once one has ended."
         )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
     promised = sum(balance.under_way) + tally.claimed_usdc_e6 - balance.tally.claimed_usdc_e6
     if balance.held < wanted + promised:
         detail = (
-            f"The payment was refused: {payer} holds {balance.held} base units, {promised} of them "
-            f"for payments under way, {wanted} are needed; send this payment again when those "
-            "have ended."
+            f"The payment was refused: {payer} holds {balance.held} base units, {promised} of "
+            f"them for payments under way, {wanted} are needed; send this payment again once "
+            "those have ended."
         )
         raise _later(payment, detail, timedelta(seconds=RETRY_S))
 
@@ -179,9 +179,9 @@ def _require_few_failures(payment: JudgedPayment) -> int:
     barred = reverts.barred
     if barred is not None and payment.payment_config.gas is not None:
         detail = (
-            f"The payment was refused: {payer} is a contract, and reverted in the block what it "
-            "allowed when it was asked; pay from another account, with credits, or from "
-            f"{instant_text(barred + BARRED)} on."
+            f"The payment was refused: {payer} is a contract that accepted a payment when it "
+            "was checked and then reverted it on chain; pay from another account, with "
+            f"credits, or from {instant_text(barred + BARRED)} on."
         )
         raise _later(payment, detail, barred + BARRED - now)
     failed = payments.failures(payment.session, payment.identity, now - WINDOW)

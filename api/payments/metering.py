@@ -295,9 +295,9 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
         return not_enough(read, shortfall.needed, shortfall.available)
     if shortfall.available is None or shortfall.free is None:
         detail = (
-            f"This read costs {_text(shortfall.needed)} with an agent's key"
-            f"{', or a payment as accepts says' if takes_usdc(read) else ''}; a registered agent "
-            "has free reads every day."
+            f"This read costs {_text(shortfall.needed)} with an agent's "
+            f"key{', or a payment described in accepts' if takes_usdc(read) else ''}; a "
+            "registered agent has free reads every day."
         )
         return unpaid(read, "payment_required", detail)
     return _credit_insufficient(read, shortfall.needed, shortfall.available, shortfall.free)
@@ -306,8 +306,8 @@ def _unpaid(read: MeteredRead, shortfall: _Shortfall) -> Refusal:
 def not_enough(read: MeteredRead, needed: int, available: int) -> Refusal:
     """The 402 of what no free read covers."""
     detail = (
-        f"This costs {_text(needed)}, once; you have {available}. Earn or convert credits"
-        f"{', or pay as accepts says' if takes_usdc(read) else ''}."
+        f"This costs {_text(needed)}, once; you have {available}. Earn or convert "
+        f"credits{', or pay as described in accepts' if takes_usdc(read) else ''}."
     )
     return unpaid(read, "credit_insufficient", detail, block=credit_counts(needed, available))
 
@@ -322,8 +322,8 @@ def _credit_insufficient(
     again = next_day(read.now)
     detail = (
         f"Today's free reads are used up and this read costs {_text(needed)}; you have "
-        f"{available}. {'Pay as accepts says, or read' if takes_usdc(read) else 'Read'} again from "
-        f"{again:%Y-%m-%dT%H:%M:%SZ} on: an agent has {free.says}."
+        f"{available}. {'Pay as described in accepts, or read' if takes_usdc(read) else 'Read'} "
+        f"again from {again:%Y-%m-%dT%H:%M:%SZ} on: an agent has {free.says}."
     )
     refusal = unpaid(read, "credit_insufficient", detail, block=credit_counts(needed, available))
     refusal.retry_at = again

@@ -135,7 +135,7 @@ class OwnSettler:
         layer_1 = self._chain.layer_1_fee_wei(ENVELOPE_BYTES + len(bytes_of(transfer.data)))
         header = self._chain.header()
         if layer_1 is None or header is None:
-            raise NotSentError("what gas costs now is not known")
+            raise NotSentError("the current gas price is unknown")
         most = max(0, self._gas.most_wei(transfer.amount) - layer_1 * 5 // 4) // MOST_GAS
         tip = self._tip()
         asked = (header.base_fee_wei or 0) * 9 // 8 + tip

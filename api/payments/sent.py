@@ -169,7 +169,7 @@ def _text(
 
 
 def _misformed(read: MeteredRead, field: str, rule: str) -> Refusal:
-    return _invalid(read, f"PAYMENT-SIGNATURE: {field} is not written as it must be; write {rule}")
+    return _invalid(read, f"PAYMENT-SIGNATURE: {field} is malformed; write {rule}")
 
 
 def _camel(name: str) -> str:

@@ -56,7 +56,7 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
         raise unpaid(
             read,
             "payment_invalid",
-            "A vault's payment is presented by its agent; send the agent's key too.",
+            "Only its agent can present a vault's payment; send the agent's key too.",
         )
     require_offered(read, payload.accepted, offer)
     receipt = _safe_receipt(read, _transaction(read, payload))
@@ -70,7 +70,8 @@ def pay(till: Till, payload: PaymentPayload) -> dict[str, str]:
         raise unpaid(
             read,
             "payment_invalid",
-            f"The transaction holds no X402Paid of {wanted}; present the one that paid for this.",
+            f"The transaction contains no X402Paid of {wanted}; present the one that paid for "
+            "this call.",
         )
     vault = _serve(till, read.caller, receipt, paid)
     return receipt_header(
@@ -92,7 +93,7 @@ def _transaction(read: MeteredRead, payload: PaymentPayload) -> str:
     raise unpaid(
         read,
         "payment_invalid",
-        "PAYMENT-SIGNATURE: payload.transaction is no transaction hash; write 0x and 64 hex "
+        "PAYMENT-SIGNATURE: payload.transaction is not a transaction hash; write 0x and 64 hex "
         "characters.",
     )
 
@@ -151,8 +152,8 @@ def _serve(
         raise unpaid(
             read,
             "payment_invalid",
-            "The paying vault is of no mandate that names you; only its agent presents its "
-            "payments.",
+            "The paying vault belongs to no mandate that names you; only its agent can present "
+            "its payments.",
         )
     for log_index, event in own:
         is_new = payments.serve_vault_payment(
@@ -173,5 +174,5 @@ def _serve(
     raise unpaid(
         read,
         "payment_already_used",
-        "This payment of the vault has served a call; pay again for this one.",
+        "This payment of the vault has already paid for a call; pay again for this one.",
     )

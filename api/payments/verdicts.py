@@ -18,9 +18,9 @@ _WALLET: Final = (
 
 SENTENCES: Final[Mapping[str, str]] = {
     x402.ERR_INVALID_SIGNATURE: (
-        "payload.signature: it is not that of authorization.from over this authorization; sign "
-        "the typed data TransferWithAuthorization in the domain that accepts names (extra.name, "
-        "extra.version, the chain of network, asset)"
+        "payload.signature: it is not the signature of authorization.from over this "
+        "authorization; sign the typed data TransferWithAuthorization in the domain that "
+        "accepts names (extra.name, extra.version, the chain of network, asset)"
     ),
     x402.ERR_VALID_BEFORE_EXPIRED: (
         f"authorization.validBefore: at least {LEAST_LEFT_S} s must be left; sign one that "
@@ -46,18 +46,19 @@ SENTENCES: Final[Mapping[str, str]] = {
     x402.ERR_SMART_WALLET_DEPLOYMENT_FAILED: f"authorization.from: {_WALLET}",
     x402.ERR_FACTORY_NOT_ALLOWED: f"payload.signature: {_WALLET}",
     x402.ERR_TRANSACTION_SIMULATION_FAILED: (
-        "payload.authorization: the token does not take it when it is simulated; check its "
-        "fields and the balance of authorization.from"
+        "payload.authorization: the token rejected it in a simulation; check its fields and "
+        "the balance of authorization.from"
     ),
     x402.ERR_TRANSACTION_FAILED: (
-        "payload.authorization: the transaction that was to settle it reverted; check that its "
-        "nonce is unused"
+        "payload.authorization: the transaction that settles it reverted; check that its nonce "
+        "is unused"
     ),
     x402.ERR_TRANSFER_EVENT_MISMATCH: (
-        "payload.authorization: the transaction moved something else than it says; check its fields"
+        "payload.authorization: the transaction moved something other than it states; check "
+        "its fields"
     ),
-    x402.ERR_ASSET_NOT_DEPLOYED_CONTRACT: f"accepted.asset: no token is there on this chain; {_OFFERED}",
-    x402.ERR_EIP3009_NOT_SUPPORTED: f"accepted.asset: the token takes no transfers by authorization; {_OFFERED}",
+    x402.ERR_ASSET_NOT_DEPLOYED_CONTRACT: f"accepted.asset: there is no such token on this chain; {_OFFERED}",
+    x402.ERR_EIP3009_NOT_SUPPORTED: f"accepted.asset: the token does not support transfers by authorization; {_OFFERED}",
 }
 
 

@@ -171,8 +171,8 @@ def verify_wallet(
     waiting = [text for text in texts if text.expires_at > call.now]
     if not waiting:
         detail = (
-            f"signature: no message of purpose {subject.purpose} waits for {address}; ask "
-            "/auth/wallet/nonce for one and sign it as it is."
+            f"signature: no message with purpose {subject.purpose} is waiting for {address}; "
+            "get one from /auth/wallet/nonce and sign it unchanged."
         )
         raise _again("signature_invalid", detail, address, subject)
     for text in waiting:
@@ -192,7 +192,7 @@ def _is_signed(call: Call, address: str, message: str, signature: str) -> bool:
 def _not_signed(address: str, subject: TextSubject) -> Refusal:
     detail = (
         f"signature: it is not {address}'s signature of this message; sign the text of "
-        "/auth/wallet/nonce as it is."
+        "/auth/wallet/nonce unchanged."
     )
     return _again("signature_invalid", detail, address, subject)
 
@@ -201,7 +201,7 @@ def _use_up(call: WriteCall, subject: TextSubject, address: str, nonce: str) -> 
     if not identity.take_nonce(call.db, address, subject.slot, nonce, call.now):
         raise _again(
             "signature_invalid",
-            "message: it was just used; ask /auth/wallet/nonce for a new one.",
+            "message: it has just been used; get a new one from /auth/wallet/nonce.",
             address,
             subject,
         )
@@ -241,14 +241,14 @@ def _require_ours(call: Call, sent: SignInMessage, subject: TextSubject, message
     for name, expected, agrees in _places(call, sent):
         if not agrees:
             detail = (
-                f"message: its {name} is not {expected}; ask /auth/wallet/nonce for a text of "
-                "this service and sign it as it is."
+                f"message: its {name} is not {expected}; get a text of this service from "
+                "/auth/wallet/nonce and sign it unchanged."
             )
             raise _again("invalid_parameter", detail, sent.address, subject)
     if subject.record_sha256 is not None and subject.record_sha256 not in message:
         detail = (
-            f"message: it does not hold the record's SHA-256 {subject.record_sha256}, so that "
-            "the signature says nothing of it."
+            f"message: it does not contain the record's SHA-256 {subject.record_sha256}, so the "
+            "signature does not cover the record."
         )
         raise _again("signature_invalid", detail, sent.address, subject)
     _require_issued(call, sent, subject)
@@ -284,7 +284,8 @@ def _require_issued(call: Call, sent: SignInMessage, subject: TextSubject) -> No
     if found is None:
         detail = (
             "message: its nonce was not issued to this wallet for the purpose "
-            f"{subject.purpose}, or was used; ask /auth/wallet/nonce for one."
+            f"{subject.purpose}, or has already been used; get a new one from "
+            "/auth/wallet/nonce."
         )
         raise _again("signature_invalid", detail, sent.address, subject)
     if found.expires_at <= call.now or (
@@ -292,7 +293,7 @@ def _require_issued(call: Call, sent: SignInMessage, subject: TextSubject) -> No
     ):
         raise _again(
             "signature_invalid",
-            "message: it has expired; ask /auth/wallet/nonce for a new one.",
+            "message: it has expired; get a new one from /auth/wallet/nonce.",
             sent.address,
             subject,
         )

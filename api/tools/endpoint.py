@@ -265,8 +265,8 @@ def _sent(query: SentFields, raw: bytes, refused: Refusal | None) -> SentMessage
     brief = raw if len(raw) <= LARGE_BYTES else _brief(message)
     if len(brief) > LARGE_BYTES:
         detail = (
-            f"What a message holds beside a tool's arguments is larger than {LARGE_BYTES} bytes; "
-            "send less."
+            f"The part of a message outside the tool's arguments is larger than {LARGE_BYTES} "
+            "bytes; send less."
         )
         return SentMessage(b"", message, query.fields, Refusal("body_too_large", detail))
     return SentMessage(brief, message, query.fields, query.unreadable)

@@ -106,7 +106,7 @@ def test_a_wallet_that_reverts_in_the_block__does_so_once(shop: Shop) -> None:
     again = pay(shop, wallet)
     assert reason(again) == (402, "payment_invalid")
     assert (
-        "is a contract, and reverted in the block what it allowed when it was asked"
+        "is a contract that accepted a payment when it was checked and then reverted it on chain"
         in again.json()["detail"]
     )
     assert datetime.fromisoformat(again.json()["service"]["retry_at"]) > datetime.now(
@@ -219,8 +219,8 @@ def test_when_the_day_is_used_up__what_ends_before_the_next_is_signed_anew(shop:
     refused = shop.get(shop.payment(validBefore=str(shop.last_second_of_the_day()))).json()
     assert refused["service"]["retry_safe"] is False
     assert (
-        f"or sign a new payment from {refused['service']['retry_at']} on, since this one ends "
-        "before"
+        f"or sign a new payment from {refused['service']['retry_at']} on, since this one "
+        "expires before then"
     ) in refused["detail"]
     refused = shop.get(
         shop.payment(validBefore=str(int(datetime.now(UTC).timestamp()) + 2 * DAY_S))
@@ -257,7 +257,7 @@ def test_a_revert_that_is_mined_late__counts_when_the_payer_comes_again(
     finally:
         shop.chain.rpc.call("evm_mine", [])
         shop.chain.rpc.call("evm_setAutomine", [True])
-    assert "is a contract, and reverted" in pay(shop, wallet).json()["detail"]
+    assert "is a contract that accepted a payment" in pay(shop, wallet).json()["detail"]
     assert [row.bars_payer for row in settlement_rows(shop)] == [True]
     assert 0 < used_today(shop) < GAS.most_wei(PRICE)
 

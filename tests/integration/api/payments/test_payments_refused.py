@@ -30,8 +30,8 @@ BAD: dict[str, tuple[Callable[[Shop], dict[str, Any]], str]] = {
     "of somebody else's money": (
         lambda shop: shop.payment(**{"from": DEPLOYER.address}),
         (
-            "payload.signature: it is not that of authorization.from over this authorization; sign the "
-            "typed data TransferWithAuthorization"
+            "payload.signature: it is not the signature of authorization.from over this "
+            "authorization; sign the typed data TransferWithAuthorization"
         ),
     ),
     "on another network": (
@@ -119,7 +119,7 @@ def test_a_payer__without_the_money__is_refused(shop: Shop) -> None:
     shop.payer = Account.create()
     answer = shop.get(shop.payment())
     assert reason(answer) == (402, "payment_invalid")
-    assert f"{shop.payer.address} holds 0 base units, 10000 are needed" in answer.json()["detail"]
+    assert f"{shop.payer.address} holds 0 base units but needs 10000" in answer.json()["detail"]
     assert nothing_happened(shop)
 
 

@@ -183,8 +183,8 @@ def test_a_payment_of_a_vault__is_presented_by_its_own_agent_only(fund: Fund) ->
         fund.present(tx_hash, headers=fund.shop.agent()),
     )
     assert [reason(nobody), reason(stranger)] == [(402, "payment_invalid")] * 2
-    assert "presented by its agent" in nobody.json()["detail"]
-    assert "of no mandate that names you" in stranger.json()["detail"]
+    assert "Only its agent can present" in nobody.json()["detail"]
+    assert "belongs to no mandate that names you" in stranger.json()["detail"]
     assert fund.present(tx_hash).status_code == 200
 
 

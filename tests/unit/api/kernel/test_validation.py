@@ -43,8 +43,8 @@ class Bounded(Command):
 @each(
     ("sent", "says"),
     [
-        ({"share": 0}, "share: write a number that is not below 1."),
-        ({"share": 10}, "share: write a number that is not above 9."),
+        ({"share": 0}, "share: write a number of at least 1."),
+        ({"share": 10}, "share: write a number of at most 9."),
         ({"text": ""}, "text: write 1 or more characters."),
         ({"code": "0x"}, "code: write it in the form ^0x[0-9a-f]{8}$."),
         ({"names": ["a"]}, "names: send 2 or more items."),
