@@ -94,6 +94,6 @@ def test_preflight__finds_a_deployment_right_from_what_the_image_holds(
             image, "-m", "scripts.preflight", "--network", "devnet", **environment_on(stack, record)
         )
         assert "nothing is compiled here" in told
-        assert told.endswith("all that was asked is right\n")
+        assert told.endswith("all checks passed\n")
     finally:
         stack.stop()

@@ -48,7 +48,7 @@ class BoardRowsQuery(Command):
         WHOLE,
     ] = 0
     cursor: (
-        Annotated[str, Field(max_length=64, description="the next_cursor of the page before")]
+        Annotated[str, Field(max_length=64, description="the next_cursor of the previous page")]
         | None
     ) = None
 

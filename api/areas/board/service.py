@@ -61,8 +61,9 @@ def rows(call: ReadCall, caller: Nobody, command: BoardRowsQuery) -> Answer[Boar
     if command.offset > MOST_PASSED_BY or (command.cursor is not None and command.offset):
         raise Refusal(
             "invalid_parameter",
-            f"offset: at most {MOST_PASSED_BY}, and none beside cursor; send the next_cursor of the "
-            "page before as cursor, or narrow the board with exchange or q.",
+            f"offset: at most {MOST_PASSED_BY}, and never together with cursor; to read "
+            "further, send the next_cursor of the previous page as cursor, or narrow the "
+            "board with exchange or q.",
             next_calls=("board.rows",),
         )
     place = BoardPlace(exchange=exchange, q=prefix, cursor=command.cursor)

@@ -52,7 +52,7 @@ AREA = Area(
             False,
             "caller",
             ("claims.list",),
-            "claim: claim 7 says the same; claim something else.",
+            "claim: claim 7 already says the same; claim something else.",
         ),
     },
     capabilities=("claims",),

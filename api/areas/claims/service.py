@@ -56,7 +56,7 @@ def make(call: WriteCall, caller: AgentCaller, command: MakeClaim) -> Answer[Com
     except OpenClaimsUsedUpError as error:
         raise Refusal(
             "too_many_open",
-            f"{error}; claim again when one is decided on.",
+            f"{error}; claim again once one of them is decided.",
             extra={"error": "too_many_open"},
             next_calls=("claims.list",),
         ) from error

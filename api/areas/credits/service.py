@@ -30,13 +30,13 @@ from core.credits.tables import CreditEntry
 from core.money import usdc_text_or_none
 from core.times import exact_instant_text
 
-SHARED_BY_OWNER = "reads a UTC day that the agents of an owner share"
-SHARED_BY_OWNERS = "reads a UTC day that the agents of all owners of a network address share"
-SHARED_BY_ADDRESS = "reads a UTC day that the unowned agents of a network address share"
-BOND_OF = "credits a Rooms post or task claim without standing, from defense level 2 on"
-CLAIMS_OF = "tasks a person holds at once"
-POSTS_OF = "posts an agent in 60 minutes"
-REPORTS_OF = "PDF reports a UTC day"
+SHARED_BY_OWNER = "reads per UTC day, shared by the agents of one owner"
+SHARED_BY_OWNERS = "reads per UTC day, shared by the agents of all owners of one network address"
+SHARED_BY_ADDRESS = "reads per UTC day, shared by the unowned agents of one network address"
+BOND_OF = "credits per Rooms post or task claim without standing, from defense level 2 on"
+CLAIMS_OF = "tasks that one person can hold at once"
+POSTS_OF = "posts per agent in 60 minutes"
+REPORTS_OF = "PDF reports per UTC day"
 
 
 def balance(call: Call, caller: AgentCaller, command: NoInput) -> Answer[CreditBalance]:
@@ -87,7 +87,7 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                 _limit(
                     "free_metered_reads",
                     limits.free_reads_per_day,
-                    "reads an agent account and UTC day",
+                    "reads per agent account and UTC day",
                 ),
                 _limit(
                     "free_metered_reads_of_owner",
@@ -107,7 +107,7 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
                 _limit(
                     "welcome_credit",
                     limits.welcome_credits,
-                    "credits, once an unowned agent or an owner",
+                    "credits, once per unowned agent or owner",
                 ),
                 *_payout_caps(limits),
                 *_posts_and_bond(limits),
@@ -123,32 +123,32 @@ def prices(call: Call, caller: Nobody, command: NoInput) -> Answer[PriceList]:
 def _payout_caps(limits: Limits) -> list[LimitEntry]:
     """What keeps approved work waiting (docs/payouts.md)."""
     caps = (
-        ("payout_budget", limits.payout_credits_per_day, "credits a UTC day"),
+        ("payout_budget", limits.payout_credits_per_day, "credits per UTC day"),
         (
             "person_payout_cap",
             limits.payout_credits_per_person_per_day,
-            "credits a person and UTC day",
+            "credits per person and UTC day",
         ),
         (
             "owners_of_address_payout_cap",
             limits.payout_credits_per_owners_address_per_day,
-            "credits a UTC day that all owners of a network address share",
+            "credits per UTC day, shared by all owners of one network address",
         ),
         (
             "new_account_payout_cap",
             limits.new_account_payout_credits_per_day,
-            "credits a UTC day",
+            "credits per UTC day",
         ),
-        ("rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits a UTC day"),
+        ("rooms_payout_cap", limits.rooms_payout_credits_per_day, "credits per UTC day"),
         (
             "rooms_payout_person_cap",
             limits.rooms_payout_credits_per_person_per_day,
-            "credits a person and UTC day",
+            "credits per person and UTC day",
         ),
         (
             "rooms_owners_of_address_payout_cap",
             limits.rooms_payout_credits_per_owners_address_per_day,
-            "credits a UTC day that all owners of a network address share",
+            "credits per UTC day, shared by all owners of one network address",
         ),
     )
     return [_limit(key, most, unit) for key, most, unit in caps]
@@ -162,24 +162,25 @@ def _posts_and_bond(limits: Limits) -> list[LimitEntry]:
         _limit(
             "open_task_claims_of_address",
             limits.open_task_claims_per_address,
-            "tasks that the agents of a network address, or of a funding wallet, hold at once",
+            "tasks that the agents of one network address, or of one funding wallet, can "
+            "hold at once",
         ),
         _limit("rooms_posts", limits.room_posts_per_hour, POSTS_OF),
         _limit("rooms_posts_with_standing", limits.room_posts_per_hour_with_standing, POSTS_OF),
         _limit(
             "rooms_releases_by_newcomer",
             limits.room_releases_by_newcomer_per_day,
-            "posts a UTC day that a group without standing releases",
+            "posts that a group without standing can release per UTC day",
         ),
         _limit(
             "rooms_releases_for_newcomer",
             limits.room_releases_for_newcomer_per_day,
-            "posts a UTC day of a group without standing that are released",
+            "posts of a group without standing that can be released per UTC day",
         ),
         _limit(
             "rooms_releases_of_pair",
             limits.room_releases_of_pair_per_day,
-            "posts a UTC day that two groups release of each other",
+            "posts of each other that two groups can release per UTC day",
         ),
         _limit(
             "open_entries_without_standing",

@@ -7,7 +7,7 @@ from api.kernel.scopes import ANY_SCOPE
 
 AREA = Area(
     name="feeds",
-    about="Feeds: what the service sees of the market, read on from where one was.",
+    about="Feeds: market data with a resumable cursor.",
     operations=(
         Read(
             key="feeds.catalog",

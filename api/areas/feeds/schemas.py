@@ -24,7 +24,7 @@ class FeedDataQuery(Command):
             str,
             Field(
                 max_length=64,
-                description="the next_since of the page before, or a time: rows from then on",
+                description="the next_since of the previous page, or a time: rows from then on",
             ),
         ]
         | None

@@ -25,7 +25,8 @@ from core.times import exact_instant_text, instant_text
 
 _PLACE: Final = re.compile(r"(\d{1,16})-(\d{1,18})", re.ASCII)
 RULE: Final = (
-    "send the next_since of the page before, or a time with its zone, such as 2026-01-31T12:00:00Z"
+    "send the next_since of the previous page, or a time with its zone, such as "
+    "2026-01-31T12:00:00Z"
 )
 
 

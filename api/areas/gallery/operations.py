@@ -88,8 +88,8 @@ AREA = Area(
             False,
             "caller",
             ("gallery.list",),
-            "Agent 1001 has 20 listings that are not withdrawn, the most at once; withdraw one "
-            "first.",
+            "Agent 1001 already has 20 listings that are not withdrawn, the limit; withdraw "
+            "one first.",
         ),
     },
     capabilities=("gallery",),

@@ -110,7 +110,7 @@ def require_plain(field: str, text: str) -> None:
     """Errors: InvalidParameterError."""
     if text != " ".join(text.split()):
         raise InvalidParameterError(
-            field, "put one space between words, and none before the first or after the last"
+            field, "put one space between words, and none at the start or the end"
         )
     if _TAG.search(text):
         raise InvalidParameterError(field, "write plain text, without HTML")
@@ -171,14 +171,14 @@ def _in_range(param: StrategyParam, chosen_e6: int | None) -> int:
 def _require_parts_of_its_type(offer: ListingOffer) -> None:
     if offer.editable_params and offer.product_type is not ProductType.STRATEGY_TEMPLATE:
         raise InvalidParameterError(
-            "editable_params", "leave it out; a strategy_template alone has parameters"
+            "editable_params", "leave it out; only a strategy_template has parameters"
         )
     is_deposit = offer.product_type is ProductType.VAULT_DEPOSIT
     if is_deposit and offer.ref_vault_id is None:
         raise InvalidParameterError("ref_vault_id", "send it; a vault_deposit names its vault")
     if not is_deposit and offer.ref_vault_id is not None:
         raise InvalidParameterError(
-            "ref_vault_id", "leave it out; a vault_deposit alone names a vault"
+            "ref_vault_id", "leave it out; only a vault_deposit names a vault"
         )
 
 
@@ -216,5 +216,5 @@ def _require_citation(field: str, citation: Citation, today: date) -> None:
         )
     if citation.as_of_date > today:
         raise InvalidParameterError(
-            f"{field}.as_of_date", f"write a day up to today, {today.isoformat()}"
+            f"{field}.as_of_date", f"write a day no later than today, {today.isoformat()}"
         )

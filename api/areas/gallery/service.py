@@ -95,8 +95,8 @@ def _moved(call: WriteCall, caller: Seller, public_id: str, to: ListingStatus) -
     if not _is_own(caller, listing.agent_id, listing.owner_id):
         raise Refusal(
             "not_owner",
-            f"Listing {public_id} is agent {listing.agent_id}'s; the agent and its owner alone "
-            "list and withdraw it.",
+            f"Listing {public_id} is agent {listing.agent_id}'s; only the agent and its "
+            "owner can list or withdraw it.",
             next_calls=(NextCall("gallery.read", {"id": public_id}),),
         )
     shelf = gallery.lock_shelf(call.db, listing.id)
@@ -157,8 +157,8 @@ def _require_room(call: WriteCall, agent_id: int) -> None:
     if len(open_ids) >= limits.open_listings:
         raise Refusal(
             "gallery_full",
-            f"Agent {agent_id} has {limits.open_listings} listings that are not withdrawn, the "
-            "most at once; withdraw one first.",
+            f"Agent {agent_id} already has {limits.open_listings} listings that are not "
+            "withdrawn, the limit; withdraw one first.",
             remaining={"open_listings": 0},
             next_calls=(NextCall("gallery.withdraw", {"id": open_ids[0]}),) if open_ids else (),
         )
@@ -168,8 +168,8 @@ def _require_room(call: WriteCall, agent_id: int) -> None:
     again = whole_second(nth_at + CREATION_WINDOW)
     raise Refusal(
         "rate_limited",
-        f"Agent {agent_id} made {limits.listings_in_24_hours} listings in 24 hours, the most; make "
-        f"the next from {instant_text(again)} on.",
+        f"Agent {agent_id} has already made {limits.listings_in_24_hours} listings in 24 "
+        f"hours, the limit; make the next one from {instant_text(again)} on.",
         remaining={"listings": 0},
         retry_at=again,
         next_calls=("gallery.list",),

@@ -108,7 +108,8 @@ AREA = Area(
             False,
             "caller",
             (),
-            example="An agent is registered under this external_id; recover it by its recovery code.",
+            example="An agent is already registered under this external_id; recover it with its "
+            "recovery code.",
         ),
         "wallet_taken": Reason(
             409,
@@ -122,14 +123,14 @@ AREA = Area(
             False,
             "caller",
             (),
-            example="This account has a wallet already; one account has one wallet.",
+            example="This account already has a wallet; one account has one wallet.",
         ),
         "owned_agents_limit": Reason(
             409,
             False,
             "owner",
             (),
-            example="You own 20 agents already, the most that one owner may have; use one of them.",
+            example="You already own 20 agents, the most that one owner may have; use one of them.",
         ),
     },
     capabilities=("owner_sign_in",),

@@ -49,14 +49,14 @@ REASONS: Mapping[str, Reason] = {
         False,
         "caller",
         ("mandates.author",),
-        example="author.sequence: 2 was signed, the next row of the agent has 3; sign it again.",
+        example="author.sequence: you signed 2, but the next row of the agent has 3; sign it again.",
     ),
     "mandate_budget_exceeded": Reason(
         402,
         True,
         "owner",
         ("mandates.read",),
-        example="The mandate's own cash is 12.500000 USDC; ask for that at most, or wait until "
+        example="The mandate's own cash is 12.500000 USDC; ask for at most that, or wait until "
         "money comes back.",
     ),
     "spend_limit_reached": Reason(
@@ -64,7 +64,7 @@ REASONS: Mapping[str, Reason] = {
         True,
         "owner",
         ("agents.scopes",),
-        example="The call is above what the owner lets this key spend a day.",
+        example="The call is above what the owner lets this key spend per day.",
     ),
     "server_guard": Reason(403, False, "agent", (), example="The relay guard refused the attempt."),
 }

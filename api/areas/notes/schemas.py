@@ -27,7 +27,7 @@ class NotesQuery(Command):
         "chain/eip155-1, as the newest export has them",
     )
     after: Annotated[str, Field(max_length=TICKER_CHARACTERS_MOST)] = Field(
-        default="", description="next_after of the page before"
+        default="", description="next_after of the previous page"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED), WHOLE] = DEFAULT_LISTED
 

@@ -91,7 +91,7 @@ def export(call: ReadCall, caller: Nobody, command: NoInput) -> Answer[Text]:
     if last is None:
         raise Refusal(
             "temporarily_unavailable",
-            "The notes are being put together for the first time; ask again in a minute.",
+            "The notes are being built for the first time; ask again in a minute.",
         )
     tag, file = call.deps.parts.of(KeptZip).made_at(last.at, lambda: queries.export(call.db))
     return Answer(Text(text=""), headers={ETAG: tag}, file=lambda: file)

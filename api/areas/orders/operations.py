@@ -80,7 +80,7 @@ AREA = Area(
             False,
             "caller",
             ("orders.prepare",),
-            example="type: market and limit are live, twap is not yet; write one of them.",
+            example="type: market and limit are available, twap is not yet; write one of them.",
         ),
         "over_order_cap": Reason(
             409,
@@ -95,14 +95,14 @@ AREA = Area(
             False,
             "caller",
             (),
-            example="reduce_only: the account holds 0 BTC, so that selling 0.5 does not reduce it.",
+            example="reduce_only: the account holds 0 BTC, so selling 0.5 does not reduce it.",
         ),
         "order_unsettled": Reason(
             409,
             True,
             "caller",
             (),
-            example="The venue does not know the order yet, and takes it until 12:01:00 UTC; ask "
+            example="The venue does not know the order yet, and accepts it until 12:01:00 UTC; ask "
             "again then.",
         ),
         "outcome_disproved": Reason(

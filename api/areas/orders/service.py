@@ -65,14 +65,15 @@ NOTES = {
     OrderState.PREPARED: "Nothing is sent. Sign sign.typed_data and hand the signature to "
     "/mandate-wallet/order/execute before expires_at.",
     OrderState.ACCEPTED: "The venue took the order; what a resting order fills later is at the venue.",
-    OrderState.REJECTED: "The venue rejected the order. Until expires_at its signer may send it again; "
-    "30 s later the same call tells for sure.",
+    OrderState.REJECTED: "The venue rejected the order. Its signer can send it again until expires_at; 30 s "
+    "after that, the same call gives the final answer.",
     OrderState.UNKNOWN: "The venue did not answer. Send the same call again: it takes what you signed "
     "once.",
-    OrderState.NEVER_ARRIVED: "The order never reached the venue and can't any more; prepare a new "
-    "one.",
+    OrderState.NEVER_ARRIVED: "The order never reached the venue and no longer can; prepare a new one.",
 }
-SURELY_REJECTED = "The venue rejected the order; nothing was filled, and nothing can be any more."
+SURELY_REJECTED = (
+    "The venue rejected the order; nothing was filled, and nothing can be filled later."
+)
 
 
 def prepare(
@@ -83,8 +84,8 @@ def prepare(
     if command.type not in LIVE_TYPES:
         raise Refusal(
             "order_type_not_live",
-            f"type: {' and '.join(LIVE_TYPES)} are live, {command.type} is not yet; write one of "
-            "them.",
+            f"type: {' and '.join(LIVE_TYPES)} are available, {command.type} is not yet; "
+            "write one of them.",
         )
     rows.lock_account(call.db, desk.account)
     market = _market(desk, command.coin)
@@ -180,7 +181,9 @@ def record(
 def _market(desk: OperatorDesk, coin: str) -> VenueMarket:
     found = desk.venue.markets([coin], DEX).get(coin)
     if found is None:
-        raise InvalidParameterError("coin", "write one that the venue has a market and a price of")
+        raise InvalidParameterError(
+            "coin", "write one for which the venue has a market and a price"
+        )
     return found
 
 
@@ -236,8 +239,8 @@ def _desk(call: Call) -> OperatorDesk:
     found = call.deps.parts.find(OperatorDesk)
     if found is None:
         raise feature_off(
-            "The operator's orders are off: the operator of this service has to set HL_URL and "
-            "HL_OPERATOR_ACCOUNT."
+            "The operator's orders are off: the operator of this service must set HL_URL "
+            "and HL_OPERATOR_ACCOUNT."
         )
     return found
 
@@ -286,8 +289,9 @@ def _require_key(desk: OperatorDesk, signer: str) -> None:
     if signer != desk.account and not desk.venue.takes_key(desk.account, signer):
         raise Refusal(
             "signature_invalid",
-            f"signature: {signer} signed, whose orders the venue does not take for {desk.account}; "
-            "sign with its key, or with that of an API wallet that it approved.",
+            f"signature: {signer} signed it, but the venue does not accept orders of "
+            f"{signer} for {desk.account}; sign with the key of that account, or of an API "
+            "wallet that it approved.",
             next_calls=(),
         )
 
@@ -299,8 +303,8 @@ def _require_reducing(desk: OperatorDesk, order: VenueOrder) -> None:
         held = f"{'-' if error.held_e8 < 0 else ''}{e8_text(abs(error.held_e8))}"
         raise Refusal(
             "position_not_reduced",
-            f"reduce_only: the account holds {held} {order.coin}, so that to {order.side} "
-            f"{e8_text(order.size_e8)} does not only reduce it; write no more than it holds.",
+            f"reduce_only: the account holds {held} {order.coin}, so to {order.side} "
+            f"{e8_text(order.size_e8)} would not only reduce it; write no more than it holds.",
         ) from error
 
 
@@ -348,8 +352,8 @@ def _unsettled(held: PreparedOrder) -> Refusal:
     known_at = held.expires_at + timedelta(seconds=SKEW_S)
     return Refusal(
         "order_unsettled",
-        f"The venue does not know order {held.cloid}, which it takes until "
-        f"{instant_text(held.expires_at)}; what became of it is sure {SKEW_S} s later.",
+        f"The venue does not know order {held.cloid} yet and accepts it until "
+        f"{instant_text(held.expires_at)}; its outcome is final {SKEW_S} s later.",
         retry_at=known_at,
     )
 
@@ -358,7 +362,8 @@ def _recorded(held: PreparedOrder) -> Refusal:
     signal = "no signal" if held.signal_seq is None else f"signal {held.signal_seq}"
     return Refusal(
         "wrong_status",
-        f"outcome: the order was recorded as {held.reported} with {signal}; a record stays as it is.",
+        f"outcome: the order was recorded as {held.reported} with {signal}; a record cannot "
+        "be changed.",
         next_calls=(),
     )
 

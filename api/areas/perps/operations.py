@@ -51,7 +51,7 @@ AREA = Area(
             False,
             "owner",
             ("perps.unbind",),
-            example="This address has a live leg already; unbind it first.",
+            example="This address already has a live leg; unbind it first.",
         ),
     },
     capabilities=("perpetuals_leg",),

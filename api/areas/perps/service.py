@@ -27,27 +27,27 @@ from core.perps.views import bound_mandate
 
 NOBODY = "0x" + "00" * 20
 NOTES = {
-    None: "No account is bound: bind the wallet that you sign in with, after you approved an API "
-    "wallet at the venue.",
-    LegStatus.UNBOUND: "The account is not read any more; its positions are yours, at the venue.",
-    LegStatus.BOUND: "The account is read about every 30 s. Its worth is shown here alone: it is no "
-    "part of the vault's worth, floor or record of money.",
+    None: "No account is bound. Approve an API wallet at the venue, then bind the wallet that "
+    "you sign in with.",
+    LegStatus.UNBOUND: "The account is no longer read; its positions at the venue are yours.",
+    LegStatus.BOUND: "The account is read about every 30 s. Its worth is shown only here: it is not part "
+    "of the vault's worth, floor or record of money.",
 }
 CLOSING = {
     ClosingStatus.PENDING: "The mandate has ended: the keeper closes the account's positions; the rows "
-    "hl_order, hl_order_result and hl_stop_line of the record say how far it is.",
+    "hl_order, hl_order_result and hl_stop_line of the record show the progress.",
     ClosingStatus.CLOSED: "The mandate has ended, and the account's positions were closed. What is "
     "opened from now on is yours: withdraw the approvals of API wallets at the venue, and unbind.",
-    ClosingStatus.LEFT_OPEN: "The mandate has ended. The keeper has no key of agent_address, so that "
-    "positions are yours to close, at the venue.",
+    ClosingStatus.LEFT_OPEN: "The mandate has ended. The keeper has no key of agent_address, so you have to "
+    "close the positions yourself at the venue.",
 }
 DEGRADED = {
-    Degraded.UNREADABLE: "The venue did not answer, or not as it documents; the figures are those of "
-    "last_read_at.",
-    Degraded.ACCOUNT_MODE: "The account is not a plain one (sub-account, vault, or unified with spot), "
-    "so that its perpetual worth cannot be read by itself.",
-    Degraded.KEY_LOST: "The venue does not take the agent's key for this account: approve "
-    "agent_address there again, or unbind.",
+    Degraded.UNREADABLE: "The venue did not answer, or its answer was not in the documented form; the "
+    "figures are those of last_read_at.",
+    Degraded.ACCOUNT_MODE: "The account is not a plain one (sub-account, vault, or unified with spot), so its "
+    "perpetuals worth cannot be read separately.",
+    Degraded.KEY_LOST: "The venue does not accept the agent's key for this account: approve agent_address "
+    "there again, or unbind.",
 }
 
 
@@ -108,8 +108,8 @@ def _terms(call: Call) -> PerpsTerms:
     found = call.deps.parts.find(PerpsTerms)
     if found is None:
         raise feature_off(
-            "The perpetuals leg is off: the operator of this service has to set HL_URL. Mandates "
-            "work without it."
+            "The perpetuals leg is off: the operator of this service must set HL_URL. "
+            "Mandates work without it."
         )
     return found
 
@@ -130,8 +130,8 @@ def _require_bindable(mandate: Mandate) -> None:
     if not may_bind(Status(mandate.status), MarketMode(mandate.market_mode)):
         raise Refusal(
             "wrong_status",
-            f"The mandate is {mandate.status} ({mandate.market_mode}); a leg is bound while a "
-            "testnet mandate is signed or working.",
+            f"The mandate is {mandate.status} ({mandate.market_mode}); a leg can be bound "
+            "only while a testnet mandate is signed or working.",
         )
 
 
@@ -140,8 +140,8 @@ def _leg_bound(call: Call, mandate: Mandate, address: str) -> Refusal:
     public_id = bound_mandate(call.db, address) or mandate.public_id
     return Refusal(
         "leg_bound",
-        f"{address} has a live leg already, that of mandate {public_id}; unbind it first. An address "
-        "has one live leg, and so has a mandate.",
+        f"{address} already has a live leg, that of mandate {public_id}; unbind it first. An "
+        "address has one live leg, and so does a mandate.",
         next_calls=(NextCall("perps.unbind", {"id": public_id}),),
     )
 

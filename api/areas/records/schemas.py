@@ -19,7 +19,7 @@ def _ids(value: Any) -> tuple[int, ...]:
     if not 1 <= len(texts) <= IDS_MOST:
         raise PydanticCustomError(
             "invalid_parameter",
-            "write 1 to {most} ids with commas between them; you sent {sent}",
+            "write 1 to {most} ids, separated by commas; you sent {sent}",
             {"most": IDS_MOST, "sent": len(texts)},
         )
     try:

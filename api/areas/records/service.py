@@ -30,7 +30,9 @@ def _strips(
 ) -> dict[int, RecordStrip]:
     strips = strips_of(call, agent_ids, is_single=is_single)
     if unknown := [str(agent_id) for agent_id in agent_ids if agent_id not in strips]:
-        advice = "leave unknown ids out" if len(agent_ids) > 1 else "the Hall lists those there are"
+        advice = (
+            "leave unknown ids out" if len(agent_ids) > 1 else "the Hall lists those that exist"
+        )
         raise Refusal(
             "not_found",
             f"No agent has the id {', '.join(unknown)}; {advice}.",

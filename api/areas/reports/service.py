@@ -61,7 +61,7 @@ def _require_room(call: WriteCall, caller: AgentCaller, tier: Tier) -> None:
     most = most_reports(tier, call.deps.limits)
     if queries.asked_since(call.db, caller.account_id, start_of_day(call.now)) < most:
         return
-    detail = f"The {most} reports of today are used up"
+    detail = f"Today's {most} reports are used up"
     raise used_up_today(detail, "order again", "reports", call.now, "subscriptions.account")
 
 
@@ -101,8 +101,8 @@ def _spent(report: StoredReport, listing: ExchangeListing) -> Refusal:
     ends = report.bucket + BUCKET
     return Refusal(
         "report_failed",
-        f"Report {report.id} was given up {report.attempts // MOST_ATTEMPTS} times, and is not queued "
-        f"again; order the next one from {instant_text(ends)} on.",
+        f"Report {report.id} was abandoned {report.attempts // MOST_ATTEMPTS} times and will "
+        f"not be queued again; order the next one from {instant_text(ends)} on.",
         next_calls=(NextCall("reports.order", body=_order_of(report, listing)),),
     )
 

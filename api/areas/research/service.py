@@ -114,7 +114,7 @@ def _pair(call: ReadCall, caller: AgentCaller, listing: ExchangeListing, days: i
     if state is None:
         raise Refusal(
             "not_found",
-            f"Nothing was seen of {exchange} {symbol.in_body} yet; read again in a few minutes.",
+            f"There is no data for {exchange} {symbol.in_body} yet; read again in a few minutes.",
             next_calls=("board.rows",),
         )
     return _Pair(state, target, call.now - timedelta(days=days), days)

@@ -70,7 +70,9 @@ def _look(place: JobPlace, token: str, now: datetime) -> list[Fault]:
     contract = contract_numbers(place.reader, token, record.block_hash)
     with place.database.read() as session:
         if blocks.canonical_hash(session, chain_id, record.block) != record.block_hash:
-            raise RecordMovedError(f"block {record.block} was replaced; the next run asks again")
+            raise RecordMovedError(
+                f"block {record.block} was replaced by a reorg; the next run checks again"
+            )
     found = faults(chain_id, record, contract, sums)
     _keep(place, chain_id, record, contract, now, found)
     return found

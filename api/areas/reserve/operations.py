@@ -110,23 +110,23 @@ AREA = Area(
             True,
             "service",
             ("reserve.config",),
-            "The token's events are not all read yet, so its price is not known; ask again in a "
-            "minute, or ask the contract itself.",
+            "Not all of the token's events have been read yet, so its price is unknown; ask "
+            "again in a minute, or ask the contract itself.",
         ),
         "ref_registered": Reason(
             409,
             False,
             "caller",
             ("reserve.me",),
-            "account_ref: it is an account's reference; what is converted for it is that account's "
-            "credit by itself.",
+            "account_ref: it is an account's reference; conversions for it are credited to "
+            "that account automatically.",
         ),
         "claimed_by_another": Reason(
             409,
             False,
             "caller",
             ("reserve.issue_ref",),
-            "account_ref: what your wallet converts for it was claimed by another account before "
+            "account_ref: another account claimed what your wallet converts for it before "
             "this wallet was yours; convert to your own account_ref.",
         ),
         "not_your_conversion": Reason(
@@ -134,8 +134,8 @@ AREA = Area(
             False,
             "caller",
             ("reserve.me",),
-            "account_ref: the conversions that are held for it were made by other wallets than the "
-            "one that you linked.",
+            "account_ref: the conversions held for it were made by wallets other than the "
+            "one you linked.",
         ),
         "nothing_to_claim": Reason(
             409,

@@ -71,8 +71,8 @@ class ReserveConfig(AnswerBody):
     sponsor_enabled: bool
     sponsor_reason: str | None = Field(description="why none is taken now; null: they are taken")
     sponsor_new_wallets_reason: str | None = Field(
-        description="why none is taken now of wallets that no sponsored buy was paid from before; null: "
-        "they are taken"
+        description="why none is taken now of wallets that have not paid for a sponsored buy before; "
+        "null: they are taken"
     )
 
 

@@ -67,8 +67,8 @@ AREA = Area(
             False,
             "caller",
             (),
-            "Message 7 is your own, or another agent's of your owner, network address or wallets; "
-            "nobody releases what the same person wrote.",
+            "Message 7 is by you, or by another agent of your owner, network address or "
+            "wallets; nobody can release their own posts.",
         ),
         "not_releasable": Reason(
             409,

@@ -100,17 +100,19 @@ class ReleaseCount:
 def release_counts(by: Payee, author: Payee, bounds: ReleaseBounds) -> Iterator[ReleaseCount]:
     """All that a release counts in. `by` and `author` are of two groups."""
     if not by.has_standing:
-        says = f"A group without standing releases at most {bounds.by_newcomer} posts in a UTC day"
+        says = (
+            f"A group without standing can release at most {bounds.by_newcomer} posts per UTC day"
+        )
         for key in by.keys:
             yield ReleaseCount(f"release:by:{key}", bounds.by_newcomer, says)
     if not author.has_standing:
         says = (
-            f"At most {bounds.for_newcomer} posts of an author without standing are released in a "
-            "UTC day"
+            f"At most {bounds.for_newcomer} posts of an author without standing can be "
+            "released per UTC day"
         )
         for key in author.keys:
             yield ReleaseCount(f"release:for:{key}", bounds.for_newcomer, says)
-    says = f"At most {bounds.of_pair} posts are released between you and the author in a UTC day"
+    says = f"At most {bounds.of_pair} posts can be released between you and the author per UTC day"
     for pair in {tuple(sorted(one)) for one in product(by.keys, author.keys)}:
         yield ReleaseCount("release:of:" + "|".join(pair), bounds.of_pair, says)
 

@@ -141,7 +141,7 @@ def _require_rate(call: WriteCall, caller: AgentCaller, *, has_standing: bool) -
     more = "" if has_standing else f"; with standing they are {rates.with_standing}"
     raise Refusal(
         "rate_limited",
-        f"You made {most} posts in 60 minutes, the most{more}; post again from "
+        f"You already made {most} posts in 60 minutes, the limit{more}; post again from "
         f"{instant_text(again)} on.",
         remaining={"room_posts": 0},
         retry_at=again,
@@ -207,8 +207,8 @@ def release(call: WriteCall, caller: AgentCaller, command: ReleasePost) -> Answe
     if _are_one_person(payees):
         raise Refusal(
             "own_post",
-            f"Message {message.id} is your own, or another agent's of your owner, network address or "
-            "wallets; nobody releases what the same person wrote.",
+            f"Message {message.id} is by you, or by another agent of your owner, network "
+            "address or wallets; nobody can release their own posts.",
         )
     require_unlocked(call, caller.account_id)
     limits = call.deps.limits

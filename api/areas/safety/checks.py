@@ -30,7 +30,7 @@ def require_not_own(call: WriteCall, caller: OperatorCaller, account_id: int, wh
     if own_among(call.db, caller.account_id, [account_id]):
         raise Refusal(
             "conflict_of_interest",
-            f"{what} is yours, or of an agent that your wallet owns or funded; another operator "
-            "decides on it.",
+            f"{what} is yours, or belongs to an agent that your wallet owns or funded; "
+            "another operator must decide on it.",
             next_calls=("queue.list",),
         )

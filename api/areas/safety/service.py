@@ -124,7 +124,7 @@ def open_case(call: WriteCall, caller: OperatorCaller, command: OpenCase) -> Ans
     post whose bond cannot be kept.
     """
     if command.deadline <= call.now:
-        raise InvalidParameterError("deadline", "name a time later than now")
+        raise InvalidParameterError("deadline", "write a time in the future")
     if identity.find_agent(call.db, command.agent_id) is None:
         raise Refusal(
             "not_found",
@@ -164,8 +164,8 @@ def _keep_bond(call: WriteCall, message_id: int, case: ViolationCase) -> None:
     if bond_id is None or not bonds.name_in_case(call.db, bond_id, case.id):
         raise InvalidParameterError(
             "message_id",
-            "no bond of this post can be kept: there is none, it was returned, or another case "
-            "keeps it; leave message_id out",
+            "this post has no bond that can be kept: none was locked, it was returned, or "
+            "another case keeps it; leave message_id out",
         )
 
 

@@ -151,7 +151,8 @@ def _dimensions(sent: str) -> list[Dimension]:
         or not set(names) <= set(Dimension)
     ):
         raise InvalidParameterError(
-            "dims", f"write one to {MOST_DIMENSIONS} of {DIMENSIONS}, each once, with commas"
+            "dims",
+            f"write one to {MOST_DIMENSIONS} of {DIMENSIONS}, each once, separated by commas",
         )
     return [Dimension(one) for one in names]
 

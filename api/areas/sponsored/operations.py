@@ -71,7 +71,7 @@ AREA = Area(
             False,
             "caller",
             ("sponsored.prepare", "reserve.config"),
-            example="usd: a sponsored buy is of 5.000000 USDC or more, and 4.999999 was asked for.",
+            example="usd: a sponsored buy needs at least 5.000000 USDC, and you asked for 4.999999.",
         ),
         "insufficient_usdc": Reason(
             409,
@@ -87,8 +87,8 @@ AREA = Area(
             False,
             "caller",
             ("sponsored.prepare", "reserve.config"),
-            example="buyer: there is code at its address; a sponsored buy takes a wallet with a key "
-            "alone.",
+            example="buyer: there is code at its address; a sponsored buy needs a wallet that has "
+            "only a key.",
         ),
         "quote_expired": Reason(
             409,
@@ -102,22 +102,23 @@ AREA = Area(
             False,
             "caller",
             ("sponsored.read",),
-            example="fee_signature: buy sb_abcdefghij234567 was handed in with another one, which counts.",
+            example="fee_signature: buy sb_abcdefghij234567 was already handed in with another "
+            "signature, which counts.",
         ),
         "sponsor_unavailable": Reason(
             503,
             True,
             "service",
             ("reserve.config",),
-            example="Sponsored buys are not taken now: the sponsor is short of ETH. Nothing was sent; ask "
-            "again later, or buy with your own gas.",
+            example="Sponsored buys are not accepted right now: the sponsor is short of ETH. "
+            "Nothing was sent; ask again later, or buy with your own gas.",
         ),
         "gas_price_unknown": Reason(
             503,
             True,
             "service",
             ("sponsored.gas_quote", "reserve.config"),
-            example="What ETH costs in USDC is not known, so gas has no price in USDC: fewer than 3 "
+            example="The price of ETH in USDC is unknown, so gas has no price in USDC: fewer than 3 "
             "exchanges have a fresh price of it.",
         ),
     },

@@ -50,8 +50,8 @@ AREA = Area(
             False,
             "caller",
             ("subscriptions.preview",),
-            "The price is 15000 credits now, not max_credits 10000; nothing was charged. Preview "
-            "again.",
+            "The price is now 15000 credits, not max_credits 10000; nothing was charged. "
+            "Preview again.",
         ),
         "preview_expired": Reason(
             409,

@@ -174,7 +174,7 @@ def _price_changed(command: SubscribeTier, price: int) -> Refusal:
     )
     return Refusal(
         "price_changed",
-        f"The price is {price} credits now, not {agreed}; nothing was charged. Preview again.",
+        f"The price is now {price} credits, not {agreed}; nothing was charged. Preview again.",
         next_calls=(_preview_call(command),),
     )
 

@@ -47,7 +47,8 @@ AREA = Area(
             False,
             "agent",
             ("targets.list", "subscriptions.preview"),
-            "You have 20 priority targets, the most on Tier 1; remove one first, or upgrade.",
+            "You already have 20 priority targets, the limit on Tier 1; remove one first, "
+            "or upgrade.",
         ),
     },
     capabilities=("priority_targets",),

@@ -71,8 +71,8 @@ def _put(
     if queries.count_targets(call.db, caller.account_id) >= most:
         raise Refusal(
             "target_limit",
-            f"You have {most} priority targets, the most on {tier.says}; remove one first"
-            + ("." if tier is Tier.TIER_2 else ", or upgrade."),
+            f"You already have {most} priority targets, the limit on {tier.says}; remove one "
+            "first" + ("." if tier is Tier.TIER_2 else ", or upgrade."),
             remaining={"targets": 0},
             next_calls=("targets.list", "subscriptions.preview"),
         )
@@ -95,7 +95,7 @@ def remove(call: WriteCall, caller: AgentCaller, command: TargetPair) -> Answer[
             ok=True,
             exchange=listing.exchange,
             symbol=symbol,
-            message=f"{symbol} at {listing.exchange} is no priority target of yours any more.",
+            message=f"{symbol} at {listing.exchange} is no longer a priority target of yours.",
         )
     )
 

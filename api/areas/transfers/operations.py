@@ -42,8 +42,8 @@ AREA = Area(
             True,
             "service",
             (),
-            example="What is idle is not known: facts of the chain are held back from the account's "
-            "record. Report it again later.",
+            example="The idle balance is unknown: facts of the chain are held back from the "
+            "account's record. Report it again later.",
         ),
     },
 )

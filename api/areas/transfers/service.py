@@ -72,7 +72,7 @@ def balances(
     if own is None or own != caller.account_id:
         raise Refusal(
             "not_owner",
-            f"Agent {agent.id} is not yours; its balances are for itself and its owner to read.",
+            f"Agent {agent.id} is not yours; only the agent and its owner can read its balances.",
         )
     found = balances_now(call.db, agent.id)
     shown = [
@@ -127,7 +127,7 @@ def _override_reason(call: WriteCall, caller: AgentCaller, claim: Claim) -> str 
         )
     if balance.short is not None:
         detail = (
-            f"What is idle is not known. {balance.short.reason} Report it again once the "
+            f"The idle balance is unknown. {balance.short.reason} Report it again once the "
             "balances carry no data_issue."
         )
         raise Refusal(
@@ -137,9 +137,9 @@ def _override_reason(call: WriteCall, caller: AgentCaller, claim: Claim) -> str 
         )
     raise Refusal(
         "insufficient_idle",
-        f"The report takes out {usdc_text(claim.amount_e6)} and {usdc_text(idle_e6)} is idle. "
-        "Report what came in first and wait until it is confirmed, or ask the owner for "
-        "allow_overdraft in the policy's auto_vs_approval.",
+        f"The report takes out {usdc_text(claim.amount_e6)} but only {usdc_text(idle_e6)} is "
+        "idle. Report what came in first and wait until it is confirmed, or ask the owner "
+        "for allow_overdraft in the policy's auto_vs_approval.",
         remaining=usdc_text(idle_e6),
         next_calls=(NextCall("mandates.policy", {"id": str(caller.account_id)}),),
     )
@@ -157,8 +157,9 @@ def _require_room(call: WriteCall, caller: AgentCaller) -> None:
     again = whole_second(max(first_ends_at, call.now + LOOK_MOST))
     raise Refusal(
         "rate_limited",
-        f"{limit} of your transfer reports wait for the chain, the most at once; send this one "
-        f"when one of them is confirmed or failed, at the latest from {instant_text(again)} on.",
+        f"{limit} of your transfer reports are already waiting for the chain, the limit; "
+        "send this one once one of them is confirmed or has failed, at the latest from "
+        f"{instant_text(again)} on.",
         remaining={"open_transfer_reports": 0},
         retry_at=again,
         next_calls=(NextCall("transfers.balances", {"id": str(caller.account_id)}),),

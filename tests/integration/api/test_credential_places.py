@@ -44,9 +44,9 @@ def test_a_recovery_code__is_told_where_it_belongs(
 def test_what_proves_nothing__is_told_what_goes_where(client: TestClient) -> None:
     for value, says in (
         ("Bearer some-key", "An operator's key goes into X-SVC-User-Key"),
-        ("Basic svc_key_a", "Authorization takes the scheme Bearer alone"),
-        ("Token svc_key_a", "Authorization takes the scheme Bearer alone"),
-        ("ApiKey svc_own_a", "Authorization takes the scheme Bearer alone"),
+        ("Basic svc_key_a", "Authorization takes only the scheme Bearer"),
+        ("Token svc_key_a", "Authorization takes only the scheme Bearer"),
+        ("ApiKey svc_own_a", "Authorization takes only the scheme Bearer"),
     ):
         answer = client.get(ME, headers={"Authorization": value})
         assert (answer.status_code, says in answer.json()["detail"]) == (401, True), value

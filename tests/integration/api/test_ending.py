@@ -50,7 +50,7 @@ def test_a_call_whose_process_ends__is_refused_and_may_be_sent_again(
     said = json.loads(answer.text)
     assert answer.status_code == 503
     assert said["service"]["reason"] == "temporarily_unavailable"
-    assert "whether it was done is not known" in said["detail"]
+    assert "it is unknown whether the call took effect" in said["detail"]
     assert "X-Request-Id" in answer.headers
 
 

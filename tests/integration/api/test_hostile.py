@@ -131,9 +131,9 @@ def test_calls_of_one_address__wait_in_a_line_that_has_an_end(
             crowd.submit(crowded.post, "/mcp", json={}).result(5),
         ]
         assert [one.status_code for one in refused] == [503, 503]
-        assert "as may wait are waiting" in refused[0].json()["detail"]
+        assert "are already waiting" in refused[0].json()["detail"]
         assert refused[0].headers["Retry-After"]
-        assert "as may wait are waiting" in refused[1].json()["error"]["message"]
+        assert "are already waiting" in refused[1].json()["error"]["message"]
         assert crowd.submit(other.get, "/prices").result(5).status_code == 200
     for one in waiting:
         one.result(WAIT_S)
@@ -166,7 +166,7 @@ def test_a_call__whose_turn_does_not_come__is_503_in_time_and_was_not_begun(
     assert [one.status_code for one in refused] == [503, 503]
     assert [one.headers["Retry-After"] for one in refused] == ["5", "5"]
     assert [one.json()["service"]["retry_safe"] for one in refused] == [True, True]
-    assert "was not begun" in refused[0].json()["detail"]
+    assert "was not started" in refused[0].json()["detail"]
     after = caller.get("/mandate-wallet/agents/me", headers={KEY_HEADER: key})
     left = [int(one.headers["X-RateLimit-Remaining"]) for one in (before, after)]
     assert left[0] - left[1] == 1
@@ -196,7 +196,7 @@ def test_a_call__in_any_line__waits_for_its_turn_no_longer_than_the_bound(
     with every_thread_held(deps):
         answer = client.post(path, content=body)
     assert answer.status_code == 503
-    assert "for its turn and was not begun" in answer.text
+    assert "for its turn and was not started" in answer.text
     assert client.post(path, content=body).status_code != 503
 
 

@@ -160,8 +160,8 @@ def test_login__wrong_signature__says_whose_and_what_to_sign(
     answer = sign_in(client, message, sign(STRANGER, message))
     assert reason(answer) == (400, "signature_invalid")
     assert answer.json()["detail"] == (
-        f"signature: it is not {wallet.address}'s signature of this message; sign the text "
-        "of /auth/wallet/nonce as it is."
+        f"signature: it is not {wallet.address}'s signature of this message; sign the text of "
+        "/auth/wallet/nonce unchanged."
     )
     fresh = answer.json()["service"]["next"][0]
     assert client.request(fresh["method"], fresh["path"], json=fresh["body"]).status_code == 200
@@ -181,10 +181,7 @@ def test_login__after_a_wrong_signature__the_text_still_serves(
         (
             "Chain ID: 84532",
             "Chain ID: 1",
-            (
-                "message: its Chain ID is not 84532; ask /auth/wallet/nonce for a text of this "
-                "service"
-            ),
+            ("message: its Chain ID is not 84532; get a text of this service"),
         ),
         (
             "URI: http://testserver",
@@ -196,7 +193,7 @@ def test_login__after_a_wrong_signature__the_text_still_serves(
             "evil.example wants",
             "message: its domain is not testserver; ask /auth/wallet/nonce",
         ),
-        ("Version: 1", "Version: 2", "message: its Version is not 1; ask /auth/wallet/nonce"),
+        ("Version: 1", "Version: 2", "message: its Version is not 1; get a text of this service"),
         (
             "Nonce: ",
             "Nonce: 0",

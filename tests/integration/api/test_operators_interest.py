@@ -68,7 +68,7 @@ def test_an_operators_credential__makes_no_agent(
     for headers in (login(client, OPERATOR_WALLET), operator):
         refused = register(client, headers)
         assert reason(refused) == (403, "not_authorized")
-        assert refused.json()["detail"].startswith("An operator makes operators' calls only")
+        assert refused.json()["detail"].startswith("An operator can make only operators' calls")
 
 
 def test_an_operators_session__has_no_agent_whose_work_it_could_approve(

@@ -89,7 +89,8 @@ def test_parts_that_never_ran__are_down_and_say_what_to_start(client: TestClient
         "chain": "ok",
     }
     assert (
-        parts["indexer"]["note"] == "It never ran on this database; start `python -m indexer.main`."
+        parts["indexer"]["note"]
+        == "It has never run on this database; start `python -m indexer.main`."
     )
 
 
@@ -120,7 +121,7 @@ def test_a_leader_that_is_silent_for_15_s__is_down(
     assert (status, parts["indexer"]["status"]) == (status, parts["keeper"]["status"]) == expected
     if silent_s == 15:
         assert parts["indexer"]["note"].startswith(
-            "No indexer leads: no heartbeat for 15 s; look at its log and start"
+            "No indexer leads: no heartbeat for 15 s; check its log and start"
         )
 
 
@@ -143,8 +144,8 @@ def test_a_stall__is_down_30_s_after_the_chain_had_the_next_block(
     assert (parts["indexer"]["lag_s"], parts["indexer"]["lag_blocks"]) == (40 + waited_s, 3)
     if expected == 503:
         assert parts["indexer"]["note"].startswith(
-            "It stalls: the chain is at block 103, and it has committed nothing after block "
-            "100 for 30 s. Its log names"
+            "It is stalled: the chain is at block 103, and it has committed nothing after "
+            "block 100 for 30 s. Its log names"
         )
 
 
@@ -211,7 +212,7 @@ def test_an_indexer_whose_last_round_failed__is_degraded(
     beat(database, clock, "indexer", state="degraded")
     status, parts = ready(client)
     assert (status, parts["indexer"]["status"]) == (200, "degraded")
-    assert parts["indexer"]["note"] == "It keeps trying: its last round failed; its log says why."
+    assert parts["indexer"]["note"] == "Its last round failed and it is retrying; its log says why."
 
 
 def test_an_indexer_that_committed_nothing_yet__is_degraded(

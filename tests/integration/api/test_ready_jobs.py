@@ -126,7 +126,7 @@ def test_a_degraded_tick_and_a_job_in_trouble__both_stand_in_the_note(
     beat(database, clock, "degraded")
     record(database, clock, "failed", "failed", "failed")
     note = keeper(client)["note"]
-    assert note.startswith("It keeps trying: its last round failed")
+    assert note.startswith("Its last round failed and it is retrying")
     assert "The job prune failed its last 3 runs" in note
 
 

@@ -187,7 +187,7 @@ def test_recover__a_wrong_code_with_one_key__counts_once_each_time_it_is_sent(
 def test_recover__a_wrong_code__says_what_to_send_and_where_to_go_on(client: TestClient) -> None:
     answer = recover(client, "svc_rec_wrong")
     assert answer.json()["detail"].startswith(
-        "recovery_code: it is not valid, was used already, or does not go with agent_name."
+        "recovery_code: it is not valid, has already been used, or does not belong to agent_name."
     )
     assert [call["path"] for call in answer.json()["service"]["next"]] == [
         "/auth/agent/connect",

@@ -115,7 +115,7 @@ NO_SECRETS = (
     [
         (b'{"amount_usdc": 0.1000001}', 400, "invalid_number", SIX_DECIMALS),
         (b'{"id": "m_bbbbbbbbbb"}', 400, "invalid_parameter",
-            "id: it came twice, the second time in the body; send it once."),
+            "id: it was sent twice, the second time in the body; send it once."),
         (b'{"payload": [{"exchange_apiSecret": "hunter2"}]}', 400, "secret_field_refused",
             "exchange_apiSecret: " + NO_SECRETS),
         (b'{"x": "' + b"y" * 300_000 + b'"}', 413, "body_too_large",

@@ -163,7 +163,7 @@ def test_a_rule__has_one_open_case_an_agent(
             {"deadline": "2026-11-21T12:00:00Z"},
             400,
             "invalid_parameter",
-            "deadline: name a time later than now",
+            "deadline: write a time in the future",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_short_pepper__is_refused_with_how_to_make_one(settings: Settings, pep
 def test_a_deployment_on_another_chain__is_refused(settings: Settings) -> None:
     with pytest.raises(
         InvalidParameterError,
-        match="CHAIN_ID: it is 1, the record in DEPLOYMENT_FILE is of chain 84532",
+        match="CHAIN_ID: it is 1, but the record in DEPLOYMENT_FILE is for chain 84532",
     ):
         deps_of(settings.model_copy(update={"chain_id": 1}))
 

@@ -19,7 +19,7 @@ def owned(call: Call, caller: OwnerCaller, agent_id: int) -> Account:
     if agent.owner_id != caller.account_id:
         raise Refusal(
             "not_owner",
-            f"Agent {agent_id} is not yours; this is its owner's to do.",
+            f"Agent {agent_id} is not yours; only its owner can do this.",
             next_calls=("agents.mine",),
         )
     return agent

@@ -39,8 +39,8 @@ def undo_recovery(call: WriteCall, caller: OwnerCaller, command: OwnAgentPath) -
     agent = _held(call, caller, command.id)
     if not evictions.can_undo_recovery(agent):
         detail = (
-            f"Nobody has recovered agent {agent.id} since you last replaced its secrets; to "
-            "replace them, rotate."
+            f"Agent {agent.id} has not been recovered since you last replaced its secrets; "
+            "to replace them, rotate them."
         )
         raise Refusal("wrong_status", detail, next_calls=("agents.rotate_key", "agents.mine"))
     return _evicted(call, caller, agent, unlinks=evictions.was_linked_since_recovery(agent))
@@ -55,7 +55,7 @@ def unlink(call: WriteCall, caller: OwnerCaller, command: Unlink) -> Answer[Rota
     agent = _held(call, caller, command.id)
     if agent.wallet_address is None:
         _refuse_unlinked(
-            f"Agent {agent.id} has no wallet to unlink; to replace its secrets, rotate."
+            f"Agent {agent.id} has no wallet to unlink; to replace its secrets, rotate them."
         )
     return _evicted(call, caller, agent, unlinks=True)
 

@@ -52,7 +52,7 @@ class ClaimsUsedUpError(MandateError):
 
     def __init__(self, most: int, *, is_owned: bool) -> None:
         whose = "This owner's agents" if is_owned else "This agent"
-        super().__init__(f"{whose} made {most} claims today, the most in a UTC day")
+        super().__init__(f"{whose} already made {most} claims today, the limit per UTC day")
         self.most = most
 
 
@@ -61,8 +61,8 @@ class OpenClaimsUsedUpError(MandateError):
 
     def __init__(self, most: int) -> None:
         super().__init__(
-            f"{most} claims of your group (your owner, network address or wallets) wait for a verdict, the most "
-            "without standing"
+            f"{most} claims of your group (your owner, network address or wallets) are "
+            "already waiting for a verdict, the limit without standing"
         )
 
 
@@ -71,7 +71,9 @@ class SameClaimError(MandateError):
 
     def __init__(self, claim_id: int, *, is_rejected: bool = False) -> None:
         but = " and was rejected" if is_rejected else ""
-        super().__init__(f"claim: claim {claim_id} says the same{but}; claim something else")
+        super().__init__(
+            f"claim: claim {claim_id} already says the same{but}; claim something else"
+        )
         self.claim_id = claim_id
 
 
@@ -80,7 +82,7 @@ class ClaimStateError(MandateError):
 
     def __init__(self, claim_id: int, state: ClaimState) -> None:
         super().__init__(
-            f"Claim {claim_id} is {state} already; a verdict changes it or is left out"
+            f"Claim {claim_id} is already {state}; send another verdict, or leave the verdict out"
         )
         self.claim_id = claim_id
         self.state = state

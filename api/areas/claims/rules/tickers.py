@@ -21,8 +21,8 @@ def ticker_of(sent: str, field: str = "token") -> str:
     if is_path or any(is_hidden(one) or (one.isspace() and one != " ") for one in written):
         raise InvalidParameterError(
             field,
-            "write a ticker, such as BTC: no path, no dot or space at its ends, and no character "
-            "that cannot be seen",
+            "write a ticker, such as BTC: without a path, a dot or space at either end, or "
+            "invisible characters",
         )
     return capitals(written)
 

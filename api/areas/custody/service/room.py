@@ -18,8 +18,8 @@ from core.times import next_day
 
 SOON = timedelta(minutes=1)  # the queue moves each second
 MEANWHILE = (
-    "Nothing was moved, and the money stays in the starter wallet. What is paid to your linked "
-    "wallet from now on needs none of this gas: you move it with your own."
+    "Nothing was moved; the money is still in the starter wallet. Payments to your "
+    "linked wallet do not need this gas: you move them with your own."
 )
 NEXT = ("custody.transfers", "identity.wallet_status")
 
@@ -51,8 +51,8 @@ def _refuse_queue(call: Call, scope: str, limits: Limits) -> NoReturn:
     at = call.now + SOON
     if scope == TOTAL:
         detail = (
-            f"{limits.custody_queue} transfers are under way, and no more are taken now; ask "
-            f"again in a minute. {MEANWHILE}"
+            f"{limits.custody_queue} transfers are under way, as many as the service takes "
+            f"at a time; ask again in a minute. {MEANWHILE}"
         )
         raise Refusal("temporarily_unavailable", detail, retry_at=at, next_calls=NEXT)
     detail = (
@@ -70,15 +70,15 @@ def _refuse_gas(call: Call, no_gas: NoGas) -> NoReturn:
     of = "transfers" if no_gas.scope == TOTAL else f"transfers of {_whose(no_gas.scope)}"
     if no_gas.is_above_budget:
         detail = (
-            f"One transfer may cost {needed} ETH at the present price of gas, more than the "
+            f"One transfer may cost {needed} ETH at the current gas price, more than the "
             f"{budget} ETH that the service pays for {of} in a day; ask again when gas is "
             f"cheaper. {MEANWHILE}"
         )
         raise Refusal("temporarily_unavailable", detail, retry_at=call.now + SOON, next_calls=NEXT)
     spent, reserved = eth_text(no_gas.spent_wei), eth_text(no_gas.reserved_wei)
     figures = (
-        f"of {budget} ETH {spent} are used and {reserved} kept for transfers under way, and this "
-        f"one may cost {needed}"
+        f"{spent} of {budget} ETH are used, {reserved} are reserved for transfers under way, "
+        f"and this one may cost {needed}"
     )
     reason = "temporarily_unavailable" if no_gas.scope == TOTAL else "rate_limited"
     if no_gas.is_used_up:
@@ -88,9 +88,9 @@ def _refuse_gas(call: Call, no_gas: NoGas) -> NoReturn:
         )
         raise Refusal(reason, detail, retry_at=next_day(call.now), next_calls=NEXT)
     detail = (
-        f"The gas that the service pays for {of} in a day is kept by those under way: {figures}. "
-        "What they do not use is free again when they are confirmed; ask again in a minute. "
-        f"{MEANWHILE}"
+        f"Transfers under way have reserved the gas that the service pays for {of} in a day: "
+        f"{figures}. What they do not use becomes available once they are confirmed; ask "
+        f"again in a minute. {MEANWHILE}"
     )
     raise Refusal(reason, detail, retry_at=call.now + SOON, next_calls=NEXT)
 

@@ -223,8 +223,8 @@ def _key_maker(call: Call) -> KeyMaker:
     found = call.deps.parts.find(KeyMaker)
     if found is None:
         raise feature_off(
-            "Starter wallets are off: the operator of this service has to set CUSTODY_KEY. A "
-            "wallet of your own can be linked meanwhile."
+            "Starter wallets are off: the operator of this service must set CUSTODY_KEY. "
+            "Meanwhile you can link a wallet of your own."
         )
     return found
 
@@ -234,9 +234,9 @@ def _require_openable(call: Call, wallet: SealedKey) -> None:
         _key_maker(call).require_known(wallet)
     except UnknownKeyVersionError as error:
         detail = (
-            "The key of this wallet cannot be opened now, and nothing was moved: the operator "
-            f"of this service has to set the custody key of version {error.version} (CUSTODY_KEY "
-            "or CUSTODY_OLD_KEYS). Send the call again later."
+            "The key of this wallet cannot be opened right now; nothing was moved. The "
+            f"operator of this service must set the custody key of version {error.version} "
+            "(CUSTODY_KEY or CUSTODY_OLD_KEYS). Send the call again later."
         )
         raise Refusal("temporarily_unavailable", detail) from None
 
@@ -246,8 +246,8 @@ def _require_place_today(call: Call, caller: AgentCaller) -> None:
     limit = call.deps.limits.custodial_transfers_per_day
     if custody.count_transfers(call.db, caller.account_id, start_of_day(call.now)) >= limit:
         detail = (
-            f"This account has asked for {limit} transfers today, and the service pays their "
-            f"gas; ask again from 00:00 UTC on. {room.MEANWHILE}"
+            f"This account has already asked for {limit} transfers today, the most that the "
+            f"service pays gas for; ask again from 00:00 UTC on. {room.MEANWHILE}"
         )
         raise Refusal("rate_limited", detail, retry_at=next_day(call.now), next_calls=room.NEXT)
 
@@ -259,9 +259,9 @@ def _require_payee(call: Call, account: Account | None) -> str:
         _refuse_unlinked()
     if evictions.waits(account, call.now):
         detail = (
-            f"{linked} was linked with the token of connect, and your agent has an owner: the "
-            "starter wallet pays it after a wait, or as soon as the owner confirms it with POST "
-            f"/agents/{account.id}/wallet/confirm. Nothing was moved."
+            f"{linked} was linked with the bearer token of connect, and your agent has an "
+            "owner: the starter wallet pays it after a wait, or as soon as the owner "
+            f"confirms it with POST /agents/{account.id}/wallet/confirm. Nothing was moved."
         )
         raise Refusal(
             "wallet_waits", detail, retry_at=account.wallet_payable_at, missing="owner_confirmation"
@@ -273,8 +273,8 @@ def _require_worth_its_gas(amount: UsdcE6 | None) -> None:
     if amount is not None and amount < LEAST_TRANSFER_USDC_E6:
         least = usdc_text(LEAST_TRANSFER_USDC_E6)
         detail = (
-            f"amount_usdc: write at least {least}, or null for all; the service pays the gas, "
-            "and less than that is not worth it."
+            f"amount_usdc: write at least {least}, or null for all; the service pays the "
+            "gas, and a smaller transfer is not worth it."
         )
         raise Refusal("invalid_parameter", detail, next_calls=("custody.transfers",))
 
@@ -282,9 +282,9 @@ def _require_worth_its_gas(amount: UsdcE6 | None) -> None:
 def _refuse_unlinked() -> NoReturn:
     raise Refusal(
         "wallet_not_linked",
-        "The wallet pays out to the linked wallet of its account only, and none is linked: get a "
-        "message from POST /auth/wallet/nonce with purpose link, sign it with your own wallet, "
-        "and send it to POST /auth/wallet/link with connect's bearer token.",
+        "The starter wallet pays only the linked wallet of its account, and none is linked: "
+        "get a message from POST /auth/wallet/nonce with purpose link, sign it with your "
+        "own wallet, and send it to POST /auth/wallet/link with connect's bearer token.",
         missing="linked_wallet",
     )
 

@@ -46,8 +46,8 @@ INSTRUCTIONS = (
     ),
     "Money is text with six decimals, in USDC. Unknown is null.",
     (
-        "A refusal says in service.reason why, in service.retry_safe whether to wait or to "
-        "change something, and in service.next what to call."
+        "A refusal explains why in service.reason, whether to wait or to change something "
+        "in service.retry_safe, and what to call in service.next."
     ),
     f"limits.breaches.reverts of a mandate counts reverted calls. {NOT_SEEN}",
     (
@@ -159,8 +159,8 @@ def _rate_limits(call: Call) -> RateLimits:
             payment_section=PlanCalls(**PUBLISHED_OF_PLANS),
             tier_table=TierCalls(**PUBLISHED_OF_TIERS),
             resets="00:00 UTC",
-            counts="every call with a valid key, refused ones included; those that the ceiling "
-            "itself refuses are not counted",
+            counts="every call with a valid key, including refused ones, except those that the "
+            "ceiling itself refuses",
         ),
         unowned_registrations_per_minute=limits.registrations_per_minute,
         unowned_registrations_per_utc_day=limits.registrations_per_day,

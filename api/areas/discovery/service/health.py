@@ -120,7 +120,7 @@ def _chain(call: Call) -> tuple[int | None, HealthPart]:
         header = call.deps.chain.header(LATEST)
     except OutsideError as error:
         return None, _part(
-            Health.DOWN, note=f"No node of RPC_URLS answers ({type(error).__name__}); check them."
+            Health.DOWN, note=f"No node in RPC_URLS answers ({type(error).__name__}); check them."
         )
     if chain_id != call.deps.chain_id:
         return None, _part(
@@ -130,7 +130,7 @@ def _chain(call: Call) -> tuple[int | None, HealthPart]:
         )
     if header is None:
         return None, _part(
-            Health.DOWN, note="The node has no newest block; check that it is in sync."
+            Health.DOWN, note="The node returns no latest block; check that it is synced."
         )
     return header.number, _judged(
         judge_head(header.timestamp, call.now, is_local=call.deps.parts.of(Access).is_local)
@@ -186,18 +186,20 @@ def _slow_job(run: LastRun, now: datetime) -> SlowJob:
 def _loop(call: Call, name: str, command: str) -> HealthPart:
     row = leader_row(call.db, name)
     if row is None:
-        return _part(Health.DOWN, note=f"It never ran on this database; start `{command}`.")
+        return _part(Health.DOWN, note=f"It has never run on this database; start `{command}`.")
     lag_s = row.silent_s(call.now)
     if lag_s >= BEAT_DOWN_S:
         return _part(
             Health.DOWN,
             lag_s,
-            note=f"No heartbeat for {lag_s} s; look at its log and start `{command}` again.",
+            note=f"No heartbeat for {lag_s} s; check its log and start `{command}` again.",
         )
     state = row.status.get("state")
     if state == "degraded":
         return _part(
-            Health.DEGRADED, lag_s, note="It keeps trying: its last round failed; its log says why."
+            Health.DEGRADED,
+            lag_s,
+            note="Its last round failed and it is retrying; its log says why.",
         )
     return _part(Health.OK, lag_s)
 

@@ -42,7 +42,7 @@ def nonce(call: WriteCall, caller: Nobody, command: Nonce) -> Answer[NonceIssued
         if (purpose is only) != (getattr(command, name) is not None):
             raise InvalidParameterError(
                 name,
-                f"send it with purpose {only}, where it is required, and with no other purpose",
+                f"send it only with purpose {only}, which requires it",
             )
     text = issue(
         call, command.wallet_address, TextSubject(purpose, command.record_sha256, command.agent_id)
@@ -106,7 +106,7 @@ def _refuse_an_operators(call: Call, address: str) -> None:
     if address.lower() in call.deps.parts.of(Access).operator_addresses:
         raise Refusal(
             "wallet_taken",
-            f"{address} is an operator's, and operators have no agents; use another wallet.",
+            f"{address} belongs to an operator, and operators have no agents; use another wallet.",
         )
 
 
@@ -118,12 +118,12 @@ def _has_account(call: Call, address: str) -> Refusal:
             "identity.nonce", body={"wallet_address": address, "purpose": Purpose.LOGIN.value}
         )
         detail = (
-            f"{address} is an owner's; sign in with it at /auth/owner/login and register the "
-            "agent with /auth/agent/connect."
+            f"{address} belongs to an owner; sign in with it at /auth/owner/login and "
+            "register the agent with /auth/agent/connect."
         )
         return Refusal("wallet_taken", detail, next_calls=(sign_in,))
     detail = (
-        f"{address} has an agent already; if its key is lost, send its recovery_code to "
+        f"{address} already has an agent; if you lost its key, send its recovery_code to "
         "/auth/agent/recover."
     )
     return Refusal("wallet_taken", detail)
@@ -138,9 +138,9 @@ def register_external(
     is_welcome = admit_unowned(call)
     if identity.external_id_is_taken(call.db, command.external_id):
         detail = (
-            "external_id: an agent is registered under it already. If its key is lost, send its "
-            "recovery_code and its recovery_agent_name to /auth/agent/recover; else register "
-            "under an id of your own."
+            "external_id: an agent is already registered under it. If you lost its key, "
+            "send its recovery_code and its recovery_agent_name to /auth/agent/recover; "
+            "otherwise register under another id."
         )
         raise Refusal("external_id_taken", detail)
     recovery_name = f"{command.agent_name[:RECOVERY_NAME_STEM]}-{secrets.token_hex(5)}"

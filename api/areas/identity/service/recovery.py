@@ -30,9 +30,9 @@ def recover(call: WriteCall, caller: Nobody, command: Recover) -> Answer[Recover
     if account is None or not _is_named(account, command.agent_name):
         identity.add_recovery_failure(call.db, call.client, call.now, call.now - WINDOW)
         detail = (
-            "recovery_code: it is not valid, was used already, or does not go with agent_name. "
-            "Send the newest one; with an agent of /mining/register send recovery_agent_name as "
-            "agent_name."
+            "recovery_code: it is not valid, has already been used, or does not belong to "
+            "agent_name. Send the newest one; with an agent of /mining/register send "
+            "recovery_agent_name as agent_name."
         )
         raise Refusal("auth_invalid", detail, keeps_write=True)
     evicted = evict(call, account)

@@ -25,7 +25,9 @@ from core.identity import queries as identity
 from core.times import next_day, start_of_day
 
 WINDOW = timedelta(seconds=60)
-OWNED_INSTEAD = "register later, or while your owner is signed in (owned agents count apart)"
+OWNED_INSTEAD = (
+    "register later, or while your owner is signed in (owned agents are counted separately)"
+)
 
 
 def admit_unowned(call: WriteCall) -> bool:
@@ -38,13 +40,15 @@ def admit_unowned(call: WriteCall) -> bool:
     today = identity.count_unowned_registrations(call.db, call.client, start_of_day(call.now))
     if today >= limits.registrations_per_day:
         raise _rate_limited(
-            f"{limits.registrations_per_day} registrations a day", OWNED_INSTEAD, next_day(call.now)
+            f"{limits.registrations_per_day} registrations per day",
+            OWNED_INSTEAD,
+            next_day(call.now),
         )
     recent = identity.unowned_registrations(call.db, call.client, call.now - WINDOW)
     if len(recent) >= limits.registrations_per_minute:
         again = recent[-limits.registrations_per_minute] + WINDOW
         raise _rate_limited(
-            f"{limits.registrations_per_minute} registrations a minute", OWNED_INSTEAD, again
+            f"{limits.registrations_per_minute} registrations per minute", OWNED_INSTEAD, again
         )
     return today < welcomes_a_day(safety.defense_level(call.db), limits.welcome_per_address_per_day)
 
@@ -55,7 +59,7 @@ def admit_owned(call: WriteCall, caller: OwnerCaller) -> None:
     lock_owner(call, caller)
     if len(identity.agent_ids_of_owner(call.db, caller.account_id)) >= most:
         detail = (
-            f"You own {most} agents already, the most that one owner may have; use one of them."
+            f"You already own {most} agents, the most that one owner may have; use one of them."
         )
         raise Refusal("owned_agents_limit", detail)
 
@@ -66,10 +70,12 @@ def admit_owner(call: WriteCall) -> None:
     identity.lock_registrations(call.db, call.client)
     if identity.count_owner_sign_ups(call.db, call.client, start_of_day(call.now)) >= limit:
         instead = (
-            "sign in for the first time later, or from another network address; who signed in "
-            "before can do so at any time"
+            "sign in for the first time later, or from another network address; an owner "
+            "who has signed in before can do so at any time"
         )
-        raise _rate_limited(f"{limit} new owners a day", instead, next_day(call.now), next_calls=())
+        raise _rate_limited(
+            f"{limit} new owners per day", instead, next_day(call.now), next_calls=()
+        )
 
 
 def enrol(

@@ -80,8 +80,8 @@ def unnamed_agent_notice(
             "assign the agent again before you sign",
         )
     return (
-        f"These terms name no agent: {why}. A vault made of them obeys nobody until you set its "
-        f"agent; {way}."
+        f"These terms name no agent: {why}. A vault made from them obeys nobody until you "
+        f"set its agent; {way}."
     )
 
 
@@ -104,7 +104,7 @@ def _strategy_row(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     name = strategy.get("name") or strategy.get("listing_id")
     return {
-        "text_en": f"Strategy: {name}. It describes; it is not part of the signed terms.",
+        "text_en": f"Strategy: {name}. It is a description, not part of the signed terms.",
         "params": dict(strategy),
     }
 
@@ -118,16 +118,16 @@ def _before_vault_words(name: str | None, terms_agent: str, wallet_on_file: str 
         "has no linked wallet" if wallet_on_file is None else f"has the wallet {wallet_on_file}"
     )
     return (
-        f"{name} {on_file}, and the terms name none: a vault made of them obeys nobody until its "
-        "owner sets the agent"
+        f"{name} {on_file}, and the terms name none: a vault made from them obeys nobody "
+        "until its owner sets the agent"
     )
 
 
 def _of_vault_words(name: str | None, of_vault: VaultAgent, wallet_on_file: str | None) -> str:
     if not of_vault.is_known:
         return (
-            f"{name or 'The agent'} acts with the wallet that the vault obeys, which is not "
-            "known now"
+            f"{name or 'The agent'} acts with the wallet that the vault obeys, which is "
+            "unknown right now"
         )
     if of_vault.wallet is None:
         return f"{name} cannot act: the vault obeys nobody" if name else "The vault obeys nobody"

@@ -78,7 +78,7 @@ def guard_refusal(
         return "The mandate allows no payments for web resources."
     host = host_of(url)
     if urlsplit(url).scheme != "https" and not is_own(own, url):
-        return f"The guard signs for https alone beyond this service, and {url[:80]} is not."
+        return f"Outside this service the guard signs only for https, and {url[:80]} is not https."
     hosts = lists["hosts"] or [host_of(own.base_url)]
     if host not in hosts:
         return f"The mandate does not list the host {host}; it lists {', '.join(hosts)}."

@@ -110,8 +110,7 @@ def _require_designated(caller: AgentCaller, mandate: Mandate) -> None:
     if not mandate.open_board and caller.owner_id != mandate.owner_id:
         raise Refusal(
             "agent_owner_mismatch",
-            "This mandate's owner is not your owner; an owner designates agents of the owner's "
-            "own.",
+            "This mandate's owner is not your owner; owners can designate only their own agents.",
         )
 
 
@@ -222,7 +221,7 @@ def _require_in_budget(standing: Standing, amount_usdc_e6: int) -> None:
     if standing.status is Status.WORKING and amount_usdc_e6 > cash:
         raise Refusal(
             "mandate_budget_exceeded",
-            f"The mandate's own cash is {usdc_text(cash)} USDC; ask for that at most, or "
+            f"The mandate's own cash is {usdc_text(cash)} USDC; ask for at most that, or "
             "wait until money comes back.",
             remaining={"left_total": usdc_text(cash)},
         )
@@ -305,7 +304,7 @@ def call_data(command: ExecuteCall) -> str:
     if command.function is not None:
         if command.data is not None or command.selector is not None:
             raise InvalidParameterError(
-                "function", "send function with args, or selector with data, or data alone"
+                "function", "send function with args, or selector with data, or only data"
             )
         arguments = _arguments(command.function, command.args or [])
         try:
@@ -332,7 +331,7 @@ def _misfit(signature: str, arguments: Sequence[Any]) -> str:
             call_by_signature(f"f({kind})", [value])
         except AbiEncodeError as error:
             rule = "" if error.rule is None else f". {error.rule[0].upper()}{error.rule[1:]}"
-            return f"{fault}: argument {number} is not a value of {kind}{rule}"
+            return f"{fault}: argument {number} is not a valid {kind}{rule}"
     return fault
 
 

@@ -22,16 +22,16 @@ from core.alerts.tables import OwnerAlert
 SAID = {
     RECORD_HELD: {
         "message": "From this block on the record of this mandate lacks facts of the chain; they are "
-        "held back and not lost. Its numbers are not known until they are taken. Your money "
-        "is in the vault, whose limits and stop line hold as before.",
-        "next_step": "Nothing has to be done: the service takes the facts, and this alert is then "
-        "withdrawn. To get out meanwhile, use stop-call, unwind-call, close-all-plan and "
-        "withdraw-call as always: they go by the chain.",
+        "held back and not lost. Its numbers are unknown until they are recorded. Your "
+        "money is in the vault, whose limits and stop line hold as before.",
+        "next_step": "You do not need to do anything: the service records the facts and then withdraws "
+        "this alert. To get out before that, use stop-call, unwind-call, close-all-plan and "
+        "withdraw-call as usual: they follow the chain.",
     },
     MONEY_AT_COST: {
         "message": (
-            "Money went out where no adapter values it. It counts at cost there: a loss stops nothing "
-            "before the money comes back."
+            "Money went to a target that no adapter values. It counts at cost there: a loss "
+            "cannot stop the mandate until the money comes back."
         ),
         "next_step": (
             "Read progress.public_stop for how much is out. If that is not what you want, use "
@@ -40,14 +40,14 @@ SAID = {
     },
     KEEPER_CHANGE: {
         "message": (
-            "Who may mark and stop your vaults changes, or is about to. Nobody but you can "
-            "withdraw."
+            "The account that may mark and stop your vaults has changed, or is about to. "
+            "Only you can withdraw."
         ),
-        "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
+        "next_step": "If you do not expect this change, stop your mandates with stop-call and withdraw.",
     },
     HL_KEY_LOST: {
-        "message": "The perpetuals venue no longer takes the key of this mandate's leg: nobody but you "
-        "can change or close its positions.",
+        "message": "The perpetuals venue no longer accepts the key of this mandate's leg: only you can "
+        "change or close its positions.",
         "next_step": "Approve args.agent_address again at the venue, from args.owner_address; the alert "
         "is then withdrawn. Or close the positions yourself, and unbind the leg (DELETE hl-leg of "
         "this mandate).",
@@ -56,12 +56,12 @@ SAID = {
 # The same of an agent's account, with its `args` filled in.
 SAID_OF_AGENT = {
     AGENT_WALLET_LINKED: {
-        "message": "Agent {user_id} has linked the wallet {wallet_address} with the token of connect. "
-        "Its starter wallet pays that wallet from {wallet_payable_at} on.",
-        "next_step": "If it is the agent's, nothing has to be done; POST /agents/{user_id}/wallet/confirm "
-        "ends the wait. If not, POST /agents/{user_id}/keys/rotate before then: it replaces "
-        "the agent's secrets and unlinks the wallet. Afterwards POST "
-        "/agents/{user_id}/wallet/unlink does.",
+        "message": "Agent {user_id} has linked the wallet {wallet_address} with the bearer token of "
+        "connect. Its starter wallet pays that wallet from {wallet_payable_at} on.",
+        "next_step": "If the wallet is the agent's, you do not need to do anything; POST "
+        "/agents/{user_id}/wallet/confirm ends the wait. If not, POST "
+        "/agents/{user_id}/keys/rotate before then: it replaces the agent's secrets and "
+        "unlinks the wallet. After that, POST /agents/{user_id}/wallet/unlink does the same.",
     },
     AGENT_RECOVERED: {
         "message": (
@@ -70,7 +70,7 @@ SAID_OF_AGENT = {
         ),
         "next_step": "If it was not you or your agent, POST /agents/{user_id}/recovery/undo: it replaces "
         "the secrets again, for you, and unlinks the wallet that was linked since. If it "
-        "was, nothing has to be done.",
+        "was, you do not need to do anything.",
     },
 }
 UNSAID = {"message": None, "next_step": None}

@@ -123,8 +123,8 @@ def require_next(call: WriteCall, mandate: Mandate, row: NewRow) -> NewRow:
         if stated != expected:
             raise Refusal(
                 "author_out_of_order",
-                f"author.{name}: {stated} was signed, the next row of the {row.reported_by.value} has "
-                f"{expected}; sign it again.",
+                f"author.{name}: you signed {stated}, but the next row of the "
+                f"{row.reported_by.value} has {expected}; sign it again.",
                 extra=_expected(f"author.{name}", place),
             )
     return row

@@ -108,7 +108,7 @@ def propose(call: WriteCall, caller: AgentCaller, command: Propose) -> Answer[Dr
     if command.agent_id != str(caller.account_id):
         raise Refusal(
             "not_owner",
-            f"You are agent {caller.account_id}; an agent proposes mandates for itself.",
+            f"You are agent {caller.account_id}; an agent can propose mandates only for itself.",
         )
     agent, owner = identity.find_agent(call.db, caller.account_id), _owner_of(call, caller)
     mandate = Mandate(
@@ -203,9 +203,9 @@ def require_same_rules(
             key = target.address, function.selector
             if before.get(key) != after.get(key):
                 rule = (
-                    "the adapters that are listed have changed since the draft was written, and "
-                    f"{function.name} of {target.address} would now be signed with another pin "
-                    "or kind; write the targets again"
+                    "the listed adapters have changed since the draft was written, and "
+                    f"{function.name} of {target.address} would now be signed with another "
+                    "pin or kind; write the targets again"
                 )
                 raise InvalidParameterError(f"allowed_targets[{index}].functions[{place}]", rule)
 
@@ -244,7 +244,7 @@ def require_accepting(call: Call, agent_id: int) -> None:
 
 def _require_draft(mandate: Mandate, what: str) -> None:
     if mandate.status != Status.DRAFT.value:
-        raise Refusal("wrong_status", f"The mandate is {mandate.status}; {what} takes a draft.")
+        raise Refusal("wrong_status", f"The mandate is {mandate.status}; {what} needs a draft.")
     if mandate.ends_in_block is not None:
         raise Refusal(
             "wrong_status",

@@ -25,7 +25,7 @@ from core.errors import InvalidParameterError
 MOST_LISTED: Final = 128
 MAC_BYTES: Final = 10
 VERSION: Final = 1
-RULE: Final = "send the id of the last event of this stream as it came, or leave it out"
+RULE: Final = "send the id of the last event of this stream unchanged, or leave it out"
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ RESET_EVERY: Final = timedelta(seconds=10)
 # longer than a transaction that ends mandates can take
 LATE: Final = timedelta(seconds=60)
 MANDATE_RULE: Final = (
-    "send the id of the last event of this mandate's stream as it came, a whole number, or leave "
-    "it out"
+    "send the id of the last event of this mandate's stream unchanged, a whole number, "
+    "or leave it out"
 )
 
 _SEQ = re.compile(r"\d{1,15}", re.ASCII)

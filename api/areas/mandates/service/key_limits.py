@@ -57,7 +57,7 @@ def require_within_key_limits(call: Call, caller: AgentCaller, amount_usdc_e6: i
     if caller.per_order_usdc_e6 is not None and amount_usdc_e6 > caller.per_order_usdc_e6:
         limit = usdc_text(caller.per_order_usdc_e6)
         detail = (
-            f"Your key may spend {limit} USD a call, and this call asks for "
+            f"Your key may spend {limit} USD per call, and this call asks for "
             f"{usdc_text(amount_usdc_e6)}; ask for less."
         )
         raise Refusal("spend_limit_reached", detail, remaining={"per_order_usd": limit})
@@ -111,8 +111,8 @@ def _require_few(outstanding: Sequence[SignedByGuard]) -> None:
         return
     again = _after(outstanding[len(outstanding) - MOST_OUTSTANDING])
     detail = (
-        f"The guard signed {len(outstanding)} payments for you whose deadlines have not passed, "
-        f"and {MOST_OUTSTANDING} is the most at a time; call again from {instant_text(again)} on."
+        f"The guard has signed {len(outstanding)} payments for you that have not expired, "
+        f"and {MOST_OUTSTANDING} is the limit; call again from {instant_text(again)} on."
     )
     raise Refusal("rate_limited", detail, retry_at=again)
 
@@ -178,15 +178,15 @@ def _require_left(call: Call, day: _Day, limit_usdc_e6: int, amount_usdc_e6: int
     if amount_usdc_e6 <= left:
         return
     signed = (
-        f", beside {usdc_text(day.signed_usdc_e6)} that is signed and not mined"
+        f", besides {usdc_text(day.signed_usdc_e6)} that is signed but not mined"
         if day.outstanding
         else ""
     )
     again = _again(call, day, limit_usdc_e6 - amount_usdc_e6)
     detail = (
-        f"Your key may spend {usdc_text(limit_usdc_e6)} USD a UTC day and has {usdc_text(left)} "
-        f"left{signed}, less than the {usdc_text(amount_usdc_e6)} of this call; ask for less, or "
-        f"call again from {instant_text(again)} on."
+        f"Your key may spend {usdc_text(limit_usdc_e6)} USD per UTC day and has "
+        f"{usdc_text(left)} left{signed}, less than the {usdc_text(amount_usdc_e6)} of this "
+        f"call; ask for less, or call again from {instant_text(again)} on."
     )
     raise Refusal(
         "spend_limit_reached", detail, remaining={"per_day_usd": usdc_text(left)}, retry_at=again

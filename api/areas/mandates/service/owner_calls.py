@@ -74,8 +74,8 @@ RECORD_GRACE_HAPPENS = (
     "The end date has passed; from locked_until on POST .../stop ends the mandate in the record."
 )
 MAY_BE_STOPPED = (
-    "The record is short and the chain cannot be asked now: if the vault is stopped already, "
-    "the call reverts and changes nothing."
+    "The record is incomplete and the chain cannot be read right now: if the vault has "
+    "already been stopped, the call reverts and changes nothing."
 )
 NO_WEI = 0
 EMPTY_SIGNATURE = "0x"
@@ -83,20 +83,22 @@ RECORD_STOP_HAPPENS = (
     "There is no vault to stop: POST .../stop ends the mandate in the record at once."
 )
 EARLY_STOP_HAPPENS = (
-    "The record knows no vault of these terms yet. Send cancel_call first: once it is mined, no "
-    "vault can be made of them any more. If it reverts with VaultExists, the vault was there "
-    "first: send this call, which stops it for good. While there is no vault, this call changes "
-    "nothing, though its transaction succeeds. The status changes once the chain's block is safe."
+    "The record has no vault for these terms yet. Send cancel_call first: once it is "
+    "mined, no vault can be made from them. If it reverts with VaultExists, the vault "
+    "was there first: send this call, which stops it for good. While there is no vault, "
+    "this call changes nothing, though its transaction succeeds. The status changes "
+    "once the chain's block is safe."
 )
 AGENT_EARLY_STOP_HAPPENS = (
-    "The record knows no vault of these terms yet. Once there is one this call stops it for "
-    "good; before that it changes nothing, though its transaction succeeds. Only the owner can "
-    "cancel the terms, by POST .../cancel. The status changes once the chain's block is safe."
+    "The record has no vault for these terms yet. Once there is one, this call stops it "
+    "for good; before that it changes nothing, though its transaction succeeds. Only "
+    "the owner can cancel the terms, with POST .../cancel. The status changes once the "
+    "chain's block is safe."
 )
 CANCEL_HAPPENS = (
-    "No vault can be made of these terms from then on. If it reverts with VaultExists, the vault "
-    "was there first: send the stop call instead. The status says cancelled once the chain's "
-    "block is safe."
+    "From then on no vault can be made from these terms. If it reverts with "
+    "VaultExists, the vault was there first: send the stop call instead. The status "
+    "says cancelled once the chain's block is safe."
 )
 
 
@@ -154,7 +156,8 @@ def _require_signed(call: Call, mandate: Mandate) -> Current:
     if current.status is not Status.SIGNED:
         raise Refusal(
             "wrong_status",
-            f"The mandate is {current.status}; a vault is made and funded while it is signed.",
+            f"The mandate is {current.status}; a vault can be made and funded only while the "
+            "mandate is signed.",
         )
     return current
 
@@ -201,8 +204,8 @@ def _authorized(call: Call, mandate: Mandate, vault: str, signature: str | None)
         return nothing_to_send(call, factory, "authorization_signature_needed", what) | documents
     if signature == EMPTY_SIGNATURE:
         rule = (
-            "the vault reads an empty signature as an allowance; send the wallet's signature, or "
-            "take fund=approve"
+            "the vault treats an empty signature as an allowance; send the wallet's "
+            "signature, or take fund=approve"
         )
         raise InvalidParameterError("authorization_signature", rule)
     signature = kept_signature(terms.owner, signed.digest, signature)
@@ -279,14 +282,14 @@ def _agent_call(
     vault = current.vault
     if vault is None:
         return nothing_to_send(
-            call, None, "no_vault", "There is no vault yet whose agent could change."
+            call, None, "no_vault", "There is no vault yet, so there is no agent to change."
         )
     if current.status not in ACTIVE:
         return nothing_to_send(
             call,
             vault,
             "mandate_ended",
-            "The mandate has ended; its vault never has an agent again.",
+            "The mandate has ended; its vault cannot have an agent again.",
         )
     if wallet is None:
         what = (
@@ -300,8 +303,8 @@ def _agent_call(
     ends_at = terms_of(mandate).ends_at
     if current.require_known().now >= ends_at:
         what = (
-            f"The end date has passed at {utc_text(ends_at)}; the vault takes no new agent from "
-            "then on, and none could act."
+            f"The end date passed at {utc_text(ends_at)}; since then the vault accepts no "
+            "new agent, and none could act."
         )
         return nothing_to_send(call, vault, "mandate_ended", what)
     _require_other_than_vault("agent_wallet", wallet, vault)
@@ -383,7 +386,7 @@ def withdraw_call(call: Call, caller: OwnerCaller, command: WithdrawQuery) -> An
         )
     most, source = withdrawable_now(call, current.vault, mandate, current)
     if most == 0:  # withdrawn already, and not in the record yet
-        what = "The vault holds nothing that could be withdrawn now."
+        what = "The vault holds nothing that can be withdrawn right now."
         nothing = nothing_to_send(call, current.vault, LockReason.NOTHING_LEFT.value, what)
         return Answer(
             WithdrawCall.model_validate(nothing | {"amount_usdc": None} | current.data_issue)
@@ -412,7 +415,7 @@ def _require_other_than_vault(field: str, address: str, vault: str) -> None:
     """The vault would revert with BadAddress. Errors: InvalidParameterError."""
     if address in (ZERO_ADDRESS, vault):
         raise InvalidParameterError(
-            field, "the vault takes neither the zero address nor its own; write another wallet's"
+            field, "the vault pays neither the zero address nor itself; write another wallet's"
         )
 
 

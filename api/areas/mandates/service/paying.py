@@ -152,7 +152,7 @@ def keep(
     """
     if check["ok"] is False:
         detail = (
-            f"The vault would refuse this payment: {check['reason']}. You get no signature for "
+            f"The vault would refuse this payment: {check['reason']}. The guard did not sign "
             "it; ask again when that has changed."
         )
         raise Refusal("server_guard", detail)
@@ -226,7 +226,7 @@ def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
     ):
         raise InvalidParameterError(
             "resource",
-            "send it with pay_to and amount_usdc alone: the target is the payment adapter",
+            "send it only with pay_to and amount_usdc: the target is the payment adapter",
         )
     if command.amount_usdc == 0:
         raise InvalidNumberError("amount_usdc", "0", "write what the resource costs, above 0")
@@ -234,7 +234,7 @@ def _payee(command: ExecuteCall, own: OwnService, resource: str) -> str:
         return command.pay_to
     if own.payee is None or not is_own(own, resource):
         raise InvalidParameterError(
-            "pay_to", "write whom the resource is paid by: payTo of its offer"
+            "pay_to", "write the address to pay for the resource: payTo of its offer"
         )
     return own.payee
 
@@ -252,7 +252,7 @@ def _require_buys(
             f"{one.method} {one.path} for {_price_text(one)}" for one in metered(catalogue)
         )
         rule = (
-            "nothing is sold at this URL; write it exactly as resource.url of the 402 has it. "
+            "nothing is sold at this URL; write it exactly as in resource.url of the 402. "
             f"{own.base_url} sells {sold}"
         )
         raise InvalidParameterError("resource", rule)
@@ -290,7 +290,7 @@ def _require_allowed(
     if why is None:
         return
     if refusals_left(call, mandate) <= 0:
-        raise Refusal("server_guard", f"{why} The record takes no more refusals today.")
+        raise Refusal("server_guard", f"{why} The record accepts no more refusals today.")
     hour = int(call.now.timestamp()) // HOUR_S
     note = guard_refusal_note(
         detail=why, fact=f"guard:{resource_hash(resource)}:{hour}", now=call.now
@@ -308,7 +308,7 @@ def _why_not(
 ) -> str | None:
     """The lists count as the owner signed them: what gives another hash is no list."""
     if guard_targets_hash(mandate.guard_targets) != standing.terms.guard_targets_hash:
-        return "The mandate's lists are not those that its owner signed."
+        return "The mandate's lists differ from those that its owner signed."
     return guard_refusal(mandate.guard_targets, own, resource, pay_to)
 
 
@@ -317,6 +317,6 @@ def _guard(call: Call) -> tuple[DigestSigner, str]:
     if signer is None or adapter is None:
         raise Refusal(
             "temporarily_unavailable",
-            "This service has no guard to sign payments of vaults; its operator sets one.",
+            "This service has no guard to sign payments from vaults; its operator must set one.",
         )
     return signer, adapter

@@ -60,7 +60,7 @@ def _require_own(caller: AgentCaller | OwnerCaller, agent: Account) -> None:
     if own is None or own != caller.account_id:
         raise Refusal(
             "not_owner",
-            f"Agent {agent.id} is not yours; its policy is its owner's to read and to replace.",
+            f"Agent {agent.id} is not yours; only its owner can read and replace its policy.",
         )
 
 

@@ -45,8 +45,9 @@ from core.money import usdc_text_or_none
 from core.times import instant_text, next_day
 
 UNSEEN_NOTICE = (
-    "The chain has no such transaction of the vault, or cannot be asked now: the report is "
-    "in the record, and moves no worth. Once the transaction is mined, report it again."
+    "The chain has no such transaction of the vault, or cannot be read right now. The "
+    "report is in the record but does not change the worth. Report the transaction "
+    "again once it is mined."
 )
 CONTRADICTED: Mapping[ChainWord, str] = {
     ChainWord.REVERTED: "the transaction was reverted, and the record shows why beside it",
@@ -108,8 +109,8 @@ def event(call: WriteCall, caller: AgentCaller, command: ReportEvent) -> Answer[
 def _notice(word: ChainWord, *, is_unseen: bool) -> str | None:
     if word in CONTRADICTED:
         return (
-            f"The chain contradicts the report: {CONTRADICTED[word]}. It is in the record, is not "
-            "confirmed, and moves no worth."
+            f"The chain contradicts the report: {CONTRADICTED[word]}. It is in the record, "
+            "but it is not confirmed and does not change the worth."
         )
     return UNSEEN_NOTICE if is_unseen else None
 
@@ -281,8 +282,8 @@ def _require_reports_left(call: Call, mandate: Mandate) -> None:
     if refusals_left(call, mandate) <= 0:
         raise Refusal(
             "rate_limited",
-            f"A mandate takes {REFUSAL_REPORTS_PER_DAY} refusal reports a UTC day; the block "
-            "scan finds reverted calls by itself.",
+            f"A mandate accepts {REFUSAL_REPORTS_PER_DAY} refusal reports per UTC day; the "
+            "block scan finds reverted calls by itself.",
             remaining={"refusal_reports_today": 0},
             retry_at=next_day(call.now),
         )

@@ -76,8 +76,8 @@ def sign(call: WriteCall, caller: OwnerCaller, command: SignTerms) -> Answer[One
     if call.now.timestamp() >= document.ends_at:
         raise Refusal(
             "wrong_status",
-            "The draft's end date has passed; update the draft, which sets new dates, and sign "
-            "that.",
+            "The draft's end date has passed; update the draft, which sets new dates, then "
+            "sign it.",
         )
     digest = digest_of(mandate)
     signature = kept_signature(document.owner, digest, command.signature)

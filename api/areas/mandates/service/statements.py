@@ -63,9 +63,10 @@ from core.money import usdc_text
 
 OF_ALL = (*ACTIVE, *ENDED)
 BATCH_HAPPENS = (
-    "The vault stops and what it holds goes to you, in one transaction of a wallet that can "
-    "batch (a Safe, wallet_sendCalls of EIP-5792). What positions bring is withdrawn afterwards. "
-    "If the agent spends before it is mined, all of it reverts: ask again, or stop alone."
+    "The vault stops and what it holds goes to you, in one transaction of a wallet that "
+    "can batch (a Safe, wallet_sendCalls of EIP-5792). The proceeds of positions are "
+    "withdrawn afterwards. If the agent spends before the transaction is mined, all of "
+    "it reverts: ask again, or send only the stop."
 )
 MANDATES_READ = 500  # at a time
 STEPS_SHOWN = 50  # rows of a week, as a page of the record; its files have all

@@ -297,8 +297,8 @@ def _unwind(
     reading = call.deps.chain.adapter_readings([adapter], vault)[adapter]
     if reading.units is None:
         what = (
-            "The adapter does not say what it holds for this vault. Ask again; if it stays so, "
-            "the adapter is out of order."
+            "The adapter does not report what it holds for this vault. Ask again; if that "
+            "does not change, the adapter is out of order."
         )
         return nothing_to_send(call, vault, "adapter_not_read", what) | _unsent(adapter)
     if reading.units == 0:

@@ -27,7 +27,7 @@ from core.times import utc_text_or_none
 NOBODYS_ID: Final = "m_aaaaaaaaaa"
 ASSUMES: Final = (
     "Each mandate is replayed on a vault of its own; its first action begins the period.",
-    "Amounts are the recorded ones, and what a call took counts as what it asked.",
+    "Amounts are as recorded; what a call took counts as what it asked for.",
     "Recipients count as pinned to the vault: the record keeps no call data.",
     "Paper mandates and reports that the chain does not bear out are left out.",
     "Worth is the keeper's last mark, at cost since.",

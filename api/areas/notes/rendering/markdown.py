@@ -48,8 +48,8 @@ _HUBS: Final = {
     HubKind.CHAIN: "Tokens with a contract or a network on this chain.",
     HubKind.CLASS: "Tokens of this class, as exchanges say.",
     HubKind.FLAG: "Tickers that several assets have: compare contracts.",
-    HubKind.EVENT: "Tokens whose notes tell of this event.",
-    HubKind.BACKER: "Tokens that a verified claim names this backer of.",
+    HubKind.EVENT: "Tokens whose notes mention this event.",
+    HubKind.BACKER: "Tokens whose backer this is, by a verified claim.",
 }
 
 

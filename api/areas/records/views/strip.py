@@ -28,7 +28,7 @@ RECORDS: Final = "/mandate-wallet/agents"
 HALL: Final = "/mandate-wallet/hall"
 FEED: Final = "/earn/feed"
 PAPER_NOTE: Final = (
-    "Paper is not part of a record: it has no vault, and an agent's word is all there is of it."
+    "Paper mandates are not part of a record: they have no vault, only the agent's own reports."
 )
 
 

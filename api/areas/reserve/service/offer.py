@@ -36,7 +36,7 @@ from core.times import instant_text
 
 WHOSE = {
     SPONSORS: "sponsored buys of everybody",
-    NEW_BUYERS: "sponsored buys of wallets that none was paid from before",
+    NEW_BUYERS: "sponsored buys of wallets that have not paid for one before",
 }
 
 
@@ -59,19 +59,19 @@ def offer_now(call: Call) -> SponsorOffer:
         return _none("no keeper with a sponsor's key has run here; buy with your own gas")
     if is_away(sign.at, call.now):
         return _none(
-            f"the sponsor has not shown itself since {instant_text(sign.at)}; ask again in a minute, "
-            "or buy with your own gas"
+            f"the sponsor has sent no heartbeat since {instant_text(sign.at)}; ask again in "
+            "a minute, or buy with your own gas"
         )
     if sign.balance_wei == 0:
         return _none("the sponsor has no ETH; ask again later, or buy with your own gas")
     eth = call.deps.parts.of(KeptReadings).eth_price.now(call.db, call.now)
     if isinstance(eth, EthUnknown):
-        return _none(f"what ETH costs in USDC is not known: {eth.why}; buy with your own gas")
+        return _none(f"the price of ETH in USDC is unknown: {eth.why}; buy with your own gas")
     recorded = queries.state(call.db)
     if recorded is None or recorded.totals.treasury is None:
-        return _none("the record does not name yet whom the fee is paid to; buy with your own gas")
+        return _none("the record does not name the payee of the fee yet; buy with your own gas")
     if recorded.totals.is_paused:
-        return _none("buying is paused at the token; redeeming and converting go on")
+        return _none("the token has paused buying; redeeming and converting continue")
     if not _takes_fees(call, recorded.totals.treasury):
         return _none(f"{NO_FEE}; buy with your own gas")
     dearest_wei = MOST_FEE_USDC_E6 * WEI_PER_ETH // eth.usdc_e6_per_eth

@@ -158,8 +158,8 @@ def _state(call: Call) -> ReserveState:
     if found is None or found.unlocked_e6 < 1 or found.totals.supply < 1:
         raise Refusal(
             "reserve_unknown",
-            "The token's events are not all read yet, so its price is not known; ask again in a "
-            "minute, or ask the contract itself.",
+            "Not all of the token's events have been read yet, so its price is unknown; ask "
+            "again in a minute, or ask the contract itself.",
         )
     return found
 
@@ -317,8 +317,8 @@ def claim(
     if queries.owner_of_ref(call.db, ref) is not None:
         raise Refusal(
             "ref_registered",
-            f"account_ref: {ref} is an account's reference; what is converted for it is that "
-            "account's credit by itself.",
+            f"account_ref: {ref} is an account's reference; conversions for it are credited "
+            "to that account automatically.",
         )
     if holder is None:
         _refuse_unlinked(queries.first_holder(call.db, ref))
@@ -327,7 +327,7 @@ def claim(
     if claimant is not None and claimant != caller.account_id:
         raise Refusal(
             "claimed_by_another",
-            f"account_ref: what {holder} converts for it was claimed by another account before this "
+            f"account_ref: another account claimed what {holder} converts for it before this "
             "wallet was yours; convert to your own account_ref.",
         )
     safe = sponsored.safe_number(call.db)
@@ -369,14 +369,14 @@ def _refuse_claim(wallet: str, *, others: bool) -> NoReturn:
     if others:
         raise Refusal(
             "not_your_conversion",
-            f"account_ref: the conversions that are held for it were made by other wallets than "
-            f"{wallet}, the one that you linked; only the account of the wallet that converted can "
-            "claim them.",
+            "account_ref: the conversions held for it were made by wallets other than "
+            f"{wallet}, the one that you linked; only the account of the wallet that "
+            "converted can claim them.",
         )
     raise Refusal(
         "nothing_to_claim",
-        f"account_ref: nothing that {wallet}, the wallet that you linked, converted for it is known. A "
-        "conversion can be claimed as soon as its block was read, a few seconds after it was mined; "
-        "GET /reserve/me lists it under held.",
+        f"account_ref: no conversion for it by {wallet}, your linked wallet, is known. A "
+        "conversion can be claimed as soon as its block has been read, a few seconds after "
+        "it was mined; GET /reserve/me lists it under held.",
         next_calls=(NextCall("reserve.me"), NextCall("reserve.state")),
     )

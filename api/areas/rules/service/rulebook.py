@@ -104,21 +104,22 @@ CONTRACT_RULES: Final = (
     Binding(
         "withdraw_before_end",
         Topic.DEPOSITS,
-        "A mandate that works is locked until it is stopped or has ended; the owner may stop it at "
-        "any time before its end.",
+        "A working mandate is locked until it is stopped or has ended; the owner may stop "
+        "it at any time before its end.",
         "MandateVault.lock",
     ),
     Binding(
         "worth",
         Topic.NAV,
-        "Worth is the vault's own cash, what its adapters say that its positions are worth, and at cost "
-        "the money that lies where no adapter values it.",
+        "Worth is the vault's own cash, what its adapters report as the worth of its "
+        "positions, and, at cost, the money that no adapter values.",
         "MandateVault.worth",
     ),
     Binding(
         "mark",
         Topic.NAV,
-        "A mark is what the vault measures when the keeper asks it to; the keeper names no figure.",
+        "A mark is what the vault measures when the keeper asks it to; the keeper supplies "
+        "no figure.",
         "MandateVault.mark",
     ),
     Binding(
@@ -138,8 +139,8 @@ CONTRACT_RULES: Final = (
     _constant(
         "day_window",
         Topic.REBALANCING,
-        "The cap per day counts what left the vault in this long; what comes back gives nothing "
-        "back.",
+        "The cap per day counts what left the vault in this period; money that comes back "
+        "does not free any of it.",
         "DAY_WINDOW",
         86_400,
         "seconds",
@@ -168,13 +169,13 @@ CONTRACT_RULES: Final = (
     Binding(
         "fee_payee",
         Topic.FEES,
-        "The fee goes to its payee alone: the agent of the terms, unless the payee named another.",
+        "The fee goes only to its payee: the agent of the terms, unless the payee named another.",
         "NotPayee",
     ),
     _constant(
         "handover_delay",
         Topic.ROLES,
-        "Another keeper or guard acts this long after it was proposed in public, at the earliest.",
+        "A new keeper or guard can act at the earliest this long after it was proposed in public.",
         "HANDOVER_DELAY",
         172_800,
         "seconds",
@@ -214,7 +215,7 @@ CONTRACT_RULES: Final = (
     Binding(
         "exit_page",
         Topic.EXITS,
-        "A page that needs no server lets the owner out with a wallet alone.",
+        "The owner can withdraw with only a wallet, through a page that needs no server.",
         "docs/exit.md",
         Enforcer.POLICY,
         status=RuleStatus.POLICY,
@@ -241,7 +242,7 @@ ANNOUNCED_RULES: Final = (
     Binding(
         "application_bond",
         Topic.BONDS,
-        "Whoever applies to run a fund on an index posts a bond that the server computes.",
+        "An applicant who wants to run a fund on an index posts a bond that the server computes.",
         "docs/vault-rules.md",
         Enforcer.POLICY,
         status=RuleStatus.POLICY,
@@ -249,7 +250,7 @@ ANNOUNCED_RULES: Final = (
     Binding(
         "test_money",
         Topic.PILOT,
-        "Money is test USDC of Base Sepolia alone.",
+        "Money is only test USDC on Base Sepolia.",
         "docs/vault-rules.md",
         Enforcer.POLICY,
         status=RuleStatus.POLICY,
@@ -286,22 +287,22 @@ _SAID: Final[Mapping[str, tuple[Topic, str, str]]] = {
     "daily_ceiling": (
         Topic.ACCESS,
         "calls",
-        "A key makes at most this many calls a UTC day on the plan Free.",
+        "On the Free plan, a key can make at most this many calls per UTC day.",
     ),
     "free_reads_per_day": (
         Topic.ACCESS,
         "reads",
-        "An agent account reads this many metered pages free of charge a UTC day.",
+        "An agent account can read this many metered pages free of charge per UTC day.",
     ),
     "welcome_credits": (
         Topic.ACCESS,
         "credits",
-        "An owned agent, and an unowned one that qualifies, is welcomed with this much.",
+        "An owned agent, and an unowned one that qualifies, gets this much as a welcome.",
     ),
     "payout_credits_per_day": (
         Topic.ACCESS,
         "credits",
-        "Approved work is paid at once up to this much a UTC day, then in order of approval.",
+        "Approved work is paid at once up to this much per UTC day, then in order of approval.",
     ),
 }
 
@@ -347,7 +348,10 @@ def _of_pilots() -> Iterator[Binding]:
         ),
         (
             "pilot_before_creation",
-            "The maker of a fund requests its vault this long after the pilot began, at the earliest.",
+            (
+                "The maker of a fund can request its vault at the earliest this long after the "
+                "pilot began."
+            ),
             LEAST_PILOT,
             "POST /fund/vaults/{id}/request-creation",
         ),

@@ -13,8 +13,8 @@ def require_amount(asked: PrepareBuy) -> None:
     if asked.usd < LEAST_USDC_E6:
         raise Refusal(
             "below_minimum",
-            f"usd: a sponsored buy is of {least} USDC or more, and {usdc_text(asked.usd)} was asked "
-            "for; less than that you buy with your own gas.",
+            f"usd: a sponsored buy needs at least {least} USDC, and you asked for "
+            f"{usdc_text(asked.usd)}; buy smaller amounts with your own gas.",
             next_calls=(asked_again(asked, usd=LEAST_USDC_E6), OWN_GAS),
         )
     if asked.usd > MOST_USDC_E6:
@@ -42,7 +42,8 @@ def require_plain(call: Call, caller: AgentCaller, buyer: str, usd: UsdcE6) -> N
         other = () if own is None or own == buyer else (first_quote(own, usd),)
         raise Refusal(
             "buyer_has_code",
-            f"buyer: there is code at {buyer} (a contract wallet, or a delegation of EIP-7702), which "
-            "may refuse what it signed. Name a wallet with a key alone, or buy with your own gas.",
+            f"buyer: there is code at {buyer} (a contract wallet, or a delegation of "
+            "EIP-7702), which may refuse what it signed. Name a wallet that has only a key, "
+            "or buy with your own gas.",
             next_calls=(*other, OWN_GAS),
         )

@@ -138,8 +138,8 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     if (found.reserve_token, found.batch, found.treasury) != (token, batch, pool.treasury):
         raise Refusal(
             "quote_expired",
-            "id: the contract or its treasury is another one than when it was quoted, so the fee would "
-            "not be taken; prepare another.",
+            "id: the contract or its treasury has changed since the quote, so the fee would "
+            "not be accepted; prepare another.",
             next_calls=(quoted_again(found),),
         )
     require_plain(call, caller, found.buyer, found.amount_usdc_e6)
@@ -150,8 +150,8 @@ def buy(call: WriteCall, caller: AgentCaller, command: HandInBuy) -> Answer[Spon
     if found.credit_usdc_e6 > queries.owed_usdc_e6(call.db, call.deps.chain_id, found.buyer):
         raise Refusal(
             "quote_expired",
-            "id: the fees owed to the buyer, which lowered this fee, were used by another buy "
-            "meanwhile; prepare another.",
+            "id: another buy has meanwhile used the fees owed to the buyer, which lowered "
+            "this fee; prepare another.",
             next_calls=(quoted_again(found),),
         )
     _require_balance(
@@ -273,17 +273,17 @@ def _pool(call: Call, token: str) -> PoolNow:
     try:
         pool = pool_now(call.deps.chain, token)
     except PoolDisputedError:
-        _refuse_sponsor("nodes disagree about the pool, or whom the fee is paid to")
+        _refuse_sponsor("nodes disagree about the pool, or about the payee of the fee")
     recorded = reserve_token.state(call.db)
     if recorded is None or recorded.totals.treasury is None:
-        _refuse_sponsor("the record does not name yet whom the fee is paid to")
+        _refuse_sponsor("the record does not name the payee of the fee yet")
     if recorded.totals.treasury != pool.treasury:
-        _refuse_sponsor("node and record disagree whom the fee is paid to")
+        _refuse_sponsor("node and record disagree about the payee of the fee")
     recorded_pool = recorded.totals.reserve_e6, recorded.totals.supply
     if is_apart((pool.reserve_usdc_e6, pool.supply), recorded_pool):
         _refuse_sponsor("node and record disagree about the price; the record may lag")
     if pool.is_paused:
-        _refuse_sponsor("buying is paused at the token")
+        _refuse_sponsor("the token has paused buying")
     return pool
 
 
@@ -295,8 +295,9 @@ def _require_takes_fees(call: Call, pool: PoolNow, token: str) -> None:
 def _refuse_sponsor(why: str) -> NoReturn:
     raise Refusal(
         "sponsor_unavailable",
-        f"Sponsored buys are not taken now: {why}. Nothing was sent; ask again later, or buy with "
-        "your own gas. GET /reserve/config says in sponsor_enabled when they are.",
+        f"Sponsored buys are not accepted right now: {why}. Nothing was sent; ask again "
+        "later, or buy with your own gas. GET /reserve/config says in sponsor_enabled when "
+        "they are.",
         next_calls=(OWN_GAS,),
     )
 
@@ -305,7 +306,7 @@ def _require_sponsor(call: Call, wei: int) -> None:
     """The keeper showed itself a moment ago, with ETH for this."""
     sign = queries.sponsor(call.db, call.deps.chain_id)
     if sign is None or is_away(sign.at, call.now):
-        _refuse_sponsor("no keeper with a sponsor's key is at work")
+        _refuse_sponsor("no keeper with a sponsor's key is running")
     if sign.balance_wei < wei:
         _refuse_sponsor("the sponsor is short of ETH")
 
@@ -319,9 +320,10 @@ def _require_price(found: SponsoredBuy, pool: PoolNow) -> None:
     if tokens < found.min_tokens:
         raise Refusal(
             "quote_expired",
-            f"id: the price rose since it was quoted: the purchase would mint {reserve.token_text(tokens)} "
-            f"tokens now, and at least {reserve.token_text(found.min_tokens)} were signed for. Prepare "
-            "another, with a larger max_rise_bps where others buy often. Nothing was sent.",
+            "id: the price has risen since the quote: the purchase would mint "
+            f"{reserve.token_text(tokens)} tokens now, but at least "
+            f"{reserve.token_text(found.min_tokens)} were signed for. Prepare another, with "
+            "a larger max_rise_bps where others buy often. Nothing was sent.",
             next_calls=(state_of_buy(found), quoted_again(found)),
         )
 
@@ -348,7 +350,8 @@ def _require_balance(
         less = (
             f"or prepare one of {usdc_text(affordable)} or less"
             if is_enough
-            else f"which is too little for the least buy of {usdc_text(LEAST_USDC_E6)} and its fee"
+            else f"which is too little for the smallest buy of {usdc_text(LEAST_USDC_E6)} and its "
+            "fee"
         )
         raise Refusal(
             "insufficient_usdc",
@@ -383,8 +386,8 @@ def _part_left(call: Call, caller: AgentCaller, found: SponsoredBuy) -> BuyPart:
         return BuyPart.PURCHASE
     raise Refusal(
         "quote_expired",
-        "id: one of its two authorizations was used or cancelled already; read which, and prepare "
-        "another for what is left.",
+        "id: one of its two authorizations has already been used or cancelled; read which "
+        "one, and prepare another for what is left.",
         next_calls=(state_of_buy(found), quoted_again(found)),
     )
 
@@ -399,8 +402,9 @@ def _refuse_late(call: Call, caller: AgentCaller, found: SponsoredBuy) -> NoRetu
         )
     raise Refusal(
         "quote_expired",
-        f"id: the quote was good until {until}, and the service sent nothing for it, but one of its "
-        "authorizations was submitted or cancelled; read which, and prepare another for what is left.",
+        f"id: the quote was good until {until}, and the service sent nothing for it, but one "
+        "of its authorizations was submitted or cancelled; read which one, and prepare "
+        "another for what is left.",
         next_calls=(state_of_buy(found), quoted_again(found)),
     )
 

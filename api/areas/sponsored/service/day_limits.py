@@ -24,14 +24,15 @@ WHOSE = {
     "account": "this account",
     "address": "the accounts that come from your network address",
     "buyer": "the wallet {buyer}",
-    "new": "wallets that no sponsored buy was paid from before",
+    "new": "wallets that have not paid for a sponsored buy before",
     "owner": "your owner's agents",
     "total": "everybody",
 }
-BUYS_USED_UP = "{whose} handed in {most} sponsored buys today, the most of a UTC day."
+BUYS_USED_UP = "{whose} already handed in {most} sponsored buys today, the limit per UTC day."
 FAILURES_USED_UP = (
-    "{most} transactions for sponsored buys of {whose} failed on chain today, which the service paid "
-    "for; {most} are the most of a UTC day. Cancel no authorization and spend no pledged money."
+    "{most} transactions for sponsored buys of {whose} failed on chain today, and the "
+    "service paid for them; {most} is the limit per UTC day. Do not cancel "
+    "authorizations or spend pledged money."
 )
 
 
@@ -112,9 +113,9 @@ def _refuse_gas(call: Call, found: SponsoredBuy, no_gas: NoGas) -> NoReturn:
 
 def _used_up(no_gas: NoGas, whose: str) -> str:
     return (
-        f"the gas that the service pays for sponsored buys of {whose} in a "
-        f"UTC day is used up: of {no_gas.budget_wei} wei {no_gas.spent_wei} are spent and "
-        f"{no_gas.reserved_wei} kept for buys under way, and this one may cost {no_gas.needed_wei}."
+        f"the gas that the service pays for sponsored buys of {whose} in a UTC day is used "
+        f"up: {no_gas.spent_wei} of {no_gas.budget_wei} wei are spent, {no_gas.reserved_wei} "
+        f"are reserved for buys under way, and this one may cost {no_gas.needed_wei}."
     )
 
 

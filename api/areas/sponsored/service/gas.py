@@ -61,8 +61,8 @@ def eth_price(call: Call) -> EthInUsdc:
     if isinstance(found, EthUnknown):
         raise Refusal(
             "gas_price_unknown",
-            f"What ETH costs in USDC is not known, so gas has no price in USDC: {found.why}. Ask again "
-            "later, or buy with your own gas.",
+            f"The price of ETH in USDC is unknown, so gas has no price in USDC: {found.why}. "
+            "Ask again later, or buy with your own gas.",
             next_calls=(AGAIN, OWN_GAS),
         )
     return found
@@ -76,7 +76,7 @@ def gas_price(chain: ChainReader, unsigned_bytes: int) -> GasPrice:
 def _refuse_gas() -> NoReturn:
     raise Refusal(
         "gas_price_unknown",
-        "The node names no base fee, or the gas price oracle refuses the fee of layer 1; ask again "
-        "in a minute, or buy with your own gas.",
+        "The node returned no base fee, or the gas price oracle did not give the layer 1 "
+        "fee; ask again in a minute, or buy with your own gas.",
         next_calls=(AGAIN, OWN_GAS),
     )

@@ -35,7 +35,7 @@ def require_same(found: SponsoredBuy, command: HandInBuy) -> None:
         if getattr(command, field).lower() != getattr(found, field):
             raise Refusal(
                 "already_handed_in",
-                f"{field}: buy {found.id} was handed in with another one, which counts. Read what "
-                "became of it.",
+                f"{field}: buy {found.id} was already handed in with another signature, "
+                "which counts. Read what became of it.",
                 next_calls=(state_of_buy(found),),
             )

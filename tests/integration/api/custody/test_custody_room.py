@@ -117,7 +117,7 @@ def spent(stage: Stage, starter: str, wei: int) -> None:
 def helped(answer: httpx.Response) -> bool:
     """It says what can be done meanwhile, in words and calls."""
     paths = [call["path"] for call in answer.json()["service"]["next"]]
-    words = ("Nothing was moved", "you move it with your own")
+    words = ("Nothing was moved", "you move them with your own")
     return all(one in answer.json()["detail"] for one in words) and paths[:2] == [
         "/agent/wallet/transfers",
         "/auth/wallet/status",
@@ -138,7 +138,7 @@ def test_a_transfer_above_the_whole_budget__waits_for_cheaper_gas(
         True,
     )
     assert answer.json()["detail"].startswith(
-        f"One transfer may cost {eth_text(needed)} ETH at the present price of gas, more than the "
+        f"One transfer may cost {eth_text(needed)} ETH at the current gas price, more than the "
     )
     assert whose in answer.json()["detail"]
     assert "ask again when gas is cheaper" in answer.json()["detail"]
@@ -172,7 +172,7 @@ def test_the_days_gas_is_used_up__says_when_and_what_else(
         status,
         midnight.isoformat().replace("+00:00", "Z"),
     )
-    for words in (whose, "is used up: of 0.", "ask again from 00:00 UTC on"):
+    for words in (whose, "is used up: 0.", "ask again from 00:00 UTC on"):
         assert words in answer.json()["detail"]
     assert helped(answer)
     assert stage.requests() == (1, 1)

@@ -249,7 +249,7 @@ def test_strategy__is_shown_and_changes_no_signed_term(stage: Stage) -> None:
     read = stage.get(f"/mandates/{mandate_id}", stage.owner)
     assert read["mandate"]["strategy"] == STRATEGY
     assert read["card_header"]["strategy"] == {
-        "text_en": "Strategy: Slow units. It describes; it is not part of the signed terms.",
+        "text_en": "Strategy: Slow units. It is a description, not part of the signed terms.",
         "params": STRATEGY,
     }
     assert read["clauses"] == plain["clauses"]

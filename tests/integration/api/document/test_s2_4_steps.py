@@ -314,8 +314,8 @@ def test_consent__above_the_asking_line__is_pinned_on_top_until_the_mandate_ends
         "tx_hash": None,
         "why": "because 30",
         "note": (
-            "Above the asking line of 20.000000 USDC. This is stored; nothing waits for an "
-            "answer yet."
+            "Above the approval threshold of 20.000000 USDC. This is only recorded; nothing "
+            "waits for an approval yet."
         ),
         "resource": None,
         "target": {"market": None, "address": ADAPTER, "selector": None},

@@ -80,7 +80,9 @@ def test_stopped_or_cancelled_without_a_vault__has_the_same_shape(stage: Stage) 
         "The mandate is cancelled. The agent cannot act.",
         USED,
     )
-    assert stopped["settle_note"] == "Nothing is to be settled on chain: the mandate has no vault."
+    assert (
+        stopped["settle_note"] == "There is nothing to settle on chain: the mandate has no vault."
+    )
     assert "settle_note" not in dropped
 
 

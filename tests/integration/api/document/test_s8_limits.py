@@ -46,7 +46,7 @@ def test_the_2000th_call_of_a_keys_day__is_served_and_the_next_is_not(
     use_up_calls(scene, listing, 1_999)
     answers = [DOORS[door](scene.client, listing) for _ in range(2)]
     assert [one.status for one in answers] == [200, 429]
-    assert answers[1].body["detail"].startswith("The 2000 calls of today are used up")
+    assert answers[1].body["detail"].startswith("Today's 2000 calls are used up")
     scene.stage.clock.now = datetime(2026, 11, 21, 23, 59, 59, tzinfo=UTC)
     assert by_http(scene.client, listing).status == 429
     scene.stage.clock.pass_(seconds=1)

@@ -28,7 +28,7 @@ def arguments_of(client: TestClient, name: str) -> dict[str, Any]:
         ({"id": 1}, "id: write it as vault_id; this tool has no id.", None),
         ({"id": 1, "vault_id": 1}, "id: write it as vault_id; this tool has no id.", None),
         ({"vault_id": "x"}, "vault_id: write a whole number.", None),
-        ({"vault_id": 0}, "vault_id: write a number that is not below 1.", None),
+        ({"vault_id": 0}, "vault_id: write a number of at least 1.", None),
     ],
 )
 def test_a_refusal__names_the_argument(

@@ -67,7 +67,7 @@ def test_execute_call__without_a_vault_or_with_odd_arguments__is_a_sentence(stag
     struct = {"function": "f((uint256,address))", "args": [[1]]}
     answer = stage.call("POST", path, stage.agent, {**body, **struct})
     assert answer.json()["detail"] == (
-        "args: arguments do not fit ((uint256,address)): argument 1 is not a value of "
+        "args: arguments do not fit ((uint256,address)): argument 1 is not a valid "
         "(uint256,address)."
     )
 

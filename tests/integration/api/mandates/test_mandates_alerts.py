@@ -58,10 +58,10 @@ def test_an_alert__says_what_changed_and_where(stage: Stage) -> None:
     assert alert == {
         "kind": "keeper_change",
         "message": (
-            "Who may mark and stop your vaults changes, or is about to. Nobody but you can "
-            "withdraw."
+            "The account that may mark and stop your vaults has changed, or is about to. Only "
+            "you can withdraw."
         ),
-        "next_step": "If you do not expect this change, stop your mandates by stop-call and withdraw.",
+        "next_step": "If you do not expect this change, stop your mandates with stop-call and withdraw.",
         "mandate_id": None,
         "event": "KeeperProposed",
         "args": {"proposedKeeper": KEEPER, "eta": "1800000000"},

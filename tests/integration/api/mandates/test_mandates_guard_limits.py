@@ -68,7 +68,8 @@ def test_what_the_guard_signed__counts_until_it_is_mined(
     fourth = ask_theirs(stage, mandate_id, 3)
     assert reason(fourth) == (403, "spend_limit_reached")
     assert (
-        "has 0.000000 left, beside 0.030000 that is signed and not mined" in fourth.json()["detail"]
+        "has 0.000000 left, besides 0.030000 that is signed but not mined"
+        in fourth.json()["detail"]
     )
     first_ends = datetime.fromtimestamp(min(one["payment"]["deadline"] for one in signed) + 1, UTC)
     assert datetime.fromisoformat(fourth.json()["service"]["retry_at"]) == first_ends
@@ -122,7 +123,7 @@ def test_the_guard_signs__two_hundred_for_an_agent_at_a_time(
     assert ask(stage, mandate_id).status_code == 200
     refused = ask(stage, mandate_id, resource=f"{BASE_URL}{OTHER_PAGE}")
     assert reason(refused) == (429, "rate_limited")
-    assert "200 is the most at a time" in refused.json()["detail"]
+    assert "200 is the limit" in refused.json()["detail"]
     assert datetime.fromisoformat(refused.json()["service"]["retry_at"]) == datetime.fromtimestamp(
         ends_at + 1, UTC
     )

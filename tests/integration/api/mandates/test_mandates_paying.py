@@ -193,7 +193,7 @@ def test_the_guards_notes__end_with_the_refusals_that_a_day_takes(
     for n in range(REFUSAL_REPORTS_PER_DAY + 1):
         last = ask(stage, mandate_id, resource=f"https://api.example.com/{n}", pay_to=TILL)
         assert reason(last) == (403, "server_guard")
-    assert last.json()["detail"].endswith("The record takes no more refusals today.")
+    assert last.json()["detail"].endswith("The record accepts no more refusals today.")
     count = stage.get(f"/mandates/{mandate_id}", stage.agent)["limits"]["breaches"]["refusals"][
         "count"
     ]
@@ -222,7 +222,7 @@ def test_what_this_service_does_not_sell__is_not_signed_for(
         refused = ask(stage, mandate_id, resource=url, pay_to=TILL)
         assert reason(refused) == (400, "invalid_parameter"), url
         assert refused.json()["detail"].startswith(
-            "resource: nothing is sold at this URL; write it exactly as resource.url of the 402 has it."
+            "resource: nothing is sold at this URL; write it exactly as in resource.url of the 402."
         ), url
         assert "GET /playbooks/{pb}/{path} for 0.010000 USDC" in refused.json()["detail"], url
 
@@ -391,7 +391,7 @@ def test_lists_that_the_owner_did_not_sign__count_for_nothing(
         assert found is not None
         found.guard_targets = [{"kind": "x402", "hosts": [], "payees": [AGENT.address]}]
     assert (
-        "not those that its owner signed"
+        "differ from those that its owner signed"
         in ask(stage, mandate_id, pay_to=AGENT.address).json()["detail"]
     )
 

@@ -74,7 +74,7 @@ def test_event__of_a_hash_that_the_chain_does_not_have__is_kept_and_moves_no_wor
     }
     answer = report(stage, mandate_id, tx_hash=tx_hash, payload=held)
     assert answer.status_code == 200, answer.text
-    assert "moves no worth" in answer.json()["notice"]
+    assert "does not change the worth" in answer.json()["notice"]
     assert worths(stage, mandate_id) == ("1000.000000", "cash", [("p1", None)])
     report(
         stage,

@@ -255,7 +255,7 @@ def test_a_file__says_it_and_names_no_figure(
     answer = exported(stage, path.format(id=short), form)
     if form == "pdf":
         text = text_of(answer)
-        assert "DATA ISSUE: these figures are not the whole truth." in text
+        assert "DATA ISSUE: these figures are incomplete." in text
         assert "Unexplained unknown" in text and "Worth at the end, est unknown" in text
         return
     lines = lines_of(answer)

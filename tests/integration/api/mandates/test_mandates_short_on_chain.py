@@ -68,7 +68,7 @@ def test_the_alert__says_what_it_means_and_what_to_do(held: Held) -> None:
     alert, *_ = held.stage.get("/me/alerts", held.stage.owner)["alerts"]
     assert (alert["kind"], alert["mandate_id"]) == ("record_held", held.mandate_id)
     assert "Your money is in the vault" in alert["message"]
-    assert "withdraw-call as always" in alert["next_step"]
+    assert "withdraw-call as usual" in alert["next_step"]
 
 
 # Getting out of a vault that is stopped

@@ -110,7 +110,9 @@ def test_far_down__an_offset_is_refused_with_the_way_on(
     for query in ("offset=10001", "offset=100000"):
         refused = client.get(f"/board?{query}")
         assert reason(refused) == (400, "invalid_parameter")
-        assert refused.json()["detail"].startswith("offset: at most 10000, and none beside cursor")
+        assert refused.json()["detail"].startswith(
+            "offset: at most 10000, and never together with cursor"
+        )
         assert refused.json()["service"]["next"][0]["path"] == "/board"
 
 

@@ -46,7 +46,7 @@ def test_an_order_that_the_venue_rejects__is_rejected_and_not_sent_again(trader:
     sure = trader.execute(made).json()
     assert (sure["status"], sure["note"]) == (
         "rejected",
-        "The venue rejected the order; nothing was filled, and nothing can be any more.",
+        "The venue rejected the order; nothing was filled, and nothing can be filled later.",
     )
     recorded = trader.record(made, "rejected").json()
     assert (recorded["reported"], recorded["venue_words"]) == ("rejected", MARGIN)

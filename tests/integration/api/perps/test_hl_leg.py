@@ -299,7 +299,7 @@ def test_an_alert_of_a_lost_key__says_what_to_do(stage: Stage, mandate_id: str) 
     readings(stage, Readings({stage.owner_wallet.address: lost}))(stage.clock.now)
     (alert,) = hl_alerts(stage)
     assert (alert["mandate_id"], alert["args"]["agent_address"]) == (mandate_id, AGENT)
-    assert "no longer takes the key" in alert["message"]
+    assert "no longer accepts the key" in alert["message"]
 
 
 def test_a_leg_that_was_unbound_while_it_was_read__stays_as_it_was(

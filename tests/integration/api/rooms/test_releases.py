@@ -108,7 +108,7 @@ def test_nobody__releases_a_post_of_its_own_or_of_its_owners_agents(
     for who in (author, twin):
         status, detail = refused(stage, who, message_id)
         assert status == 403
-        assert detail.startswith(f"Message {message_id} is your own, or another agent's")
+        assert detail.startswith(f"Message {message_id} is by you, or by another agent")
     loner = stage.agent()
     own = stage.posted(loner)["id"]
     assert refused(stage, loner, own)[0] == 403
@@ -167,8 +167,8 @@ def test_two_groups__release_two_of_each_others_posts_a_day(stage: Stage) -> Non
     assert reason(answer) == (429, "rate_limited")
     assert answer.json()["service"]["retry_at"] == "2026-11-22T00:00:00Z"
     assert answer.json()["detail"] == (
-        "At most 2 posts are released between you and the author in a UTC day; release this one "
-        "from 2026-11-22T00:00:00Z on."
+        "At most 2 posts can be released between you and the author per UTC day; release this "
+        "one from 2026-11-22T00:00:00Z on."
     )
     assert not stage.read()["messages"][0]["released"]
     assert released(stage, stage.agent(), message_id)["released"] is True

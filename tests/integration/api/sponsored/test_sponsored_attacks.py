@@ -111,4 +111,4 @@ def test_prepare__while_the_record_names_no_treasury__is_refused(
     assert reason(stage.prepare(agent)) == (503, "sponsor_unavailable")
     found = stage.client.get("/reserve/config").json()
     assert found["sponsor_enabled"] is False
-    assert "whom the fee is paid to" in found["sponsor_reason"]
+    assert "the payee of the fee" in found["sponsor_reason"]

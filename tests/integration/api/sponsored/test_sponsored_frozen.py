@@ -7,7 +7,7 @@ from tests.integration.api.sponsored.conftest import TREASURY, USDC, SponsoredSt
 from tests.integration.api.sponsored.test_sponsored_refusals import told
 from tests.personas import DEPLOYER
 
-SAYS = "USDC lets no fee reach the treasury"
+SAYS = "no fee can reach the treasury"
 
 
 @pytest.fixture

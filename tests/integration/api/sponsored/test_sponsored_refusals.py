@@ -88,7 +88,7 @@ def test_too_little_usdc_for_any__says_what_to_send(
 ) -> None:
     poor = Account.create().address
     said, calls = told(stage.prepare(agent, "10.000000", buyer=poor), "insufficient_usdc")
-    assert "too little for the least buy of 5.000000" in said
+    assert "too little for the smallest buy of 5.000000" in said
     assert calls[0]["body"]["usd"] == "10.000000"
     stage.chain.mint(poor, 20 * USDC)
     assert again(stage, agent, calls[0]).status_code == 200
@@ -116,7 +116,7 @@ def test_an_authorization_that_was_used__leads_to_what_became_of_it(
     body = stage.signed(quote)
     stage.submit_purchase_alone(quote, body, quote["salt"])
     said, calls = told(stage.hand_in(agent, body), "quote_expired")
-    assert said.startswith("id: one of its two authorizations was used")
+    assert said.startswith("id: one of its two authorizations has already been used")
     assert [one["path"] for one in calls] == [f"{BUY}/{quote['id']}", PREPARE]
     assert again(stage, agent, calls[0]).status_code == 200
 
@@ -132,7 +132,7 @@ def test_a_quote_that_ended_with_its_fee_submitted__leads_to_what_became_of_it(
     said, calls = told(stage.hand_in(agent, body), "quote_expired")
     assert "one of its authorizations was submitted" in said
     assert [one["path"] for one in calls] == [f"{BUY}/{quote['id']}", PREPARE]
-    assert "once it cannot happen any more" in again(stage, agent, calls[0]).json()["next"]
+    assert "once it can no longer happen" in again(stage, agent, calls[0]).json()["next"]
 
 
 def test_too_little_usdc_after_the_fee_was_submitted__asks_for_the_purchase_alone(
@@ -200,7 +200,7 @@ def test_no_sponsor__leads_to_where_it_says_when_there_is_one(
     assert stage.prepare(agent).status_code == 200
     stage.pass_time(16)
     said, calls = told(stage.prepare(agent), "sponsor_unavailable")
-    assert "no keeper with a sponsor's key is at work" in said
+    assert "no keeper with a sponsor's key is running" in said
     config = again(stage, agent, calls[0]).json()
     assert config["sponsor_enabled"] is False
     assert config["contracts"]["sponsored_buy"] == stage.chain.contracts["sponsored_buy"]

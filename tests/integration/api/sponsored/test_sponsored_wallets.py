@@ -127,7 +127,7 @@ def test_a_purchase_that_was_submitted_alone__is_told_as_such_and_not_as_a_price
     stage.index()
     answer = stage.hand_in(agent, body)
     assert reason(answer) == (409, "quote_expired")
-    assert "one of its two authorizations was used" in answer.text
+    assert "one of its two authorizations has already been used" in answer.text
     assert stage.state(agent, quote)["state"] == "bought"
 
 
@@ -178,7 +178,9 @@ def test_a_day_without_gas_for_new_wallets__is_told_apart(
     stage.processes[0].run()
     stage.used_gas(NEW_BUYERS, spent=stage.deps.limits.sponsor_gas_wei_of_new_buyers_per_day)
     assert offered(stage) == (True, False)
-    assert "wallets that none was paid from before" in config(stage)["sponsor_new_wallets_reason"]
+    assert (
+        "wallets that have not paid for one before" in config(stage)["sponsor_new_wallets_reason"]
+    )
     assert stage.prepare(agent).status_code == 200
     stage.buyer = Account.create()
     stage.chain.mint(stage.buyer.address, 100 * USDC)

@@ -181,8 +181,8 @@ def test_a_report_that_ends_its_process__is_not_ordered_for_ever(
     refused = ordered(reader)
     assert reason(refused) == (409, "report_failed")
     assert refused.json()["detail"] == (
-        f"Report {report_id} was given up 3 times, and is not queued again; order the next one from "
-        "2026-11-21T14:00:00Z on."
+        f"Report {report_id} was abandoned 3 times and will not be queued again; order the next "
+        "one from 2026-11-21T14:00:00Z on."
     )
     assert refused.json() == reader.get(f"/reports/{report_id}").json()
     assert work(deps, clock.now) == {"ready": 0, "failed": 0, "abandoned": 0}

@@ -75,8 +75,8 @@ def issue_of(block: Mapping[str, Any]) -> str | None:
     if not block.get("data_issue"):
         return None
     return (
-        f"DATA ISSUE: these figures are not the whole truth. {block['data_issue_reason']} What "
-        "is not known has no figure."
+        f"DATA ISSUE: these figures are incomplete. {block['data_issue_reason']} Unknown "
+        "values have no figure."
     )
 
 

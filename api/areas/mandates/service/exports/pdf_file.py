@@ -82,7 +82,7 @@ def _short(text: str | None) -> str | None:
     return (
         drawn
         if left <= 0
-        else f"{drawn[:LETTERS_SHOWN]} [... {left} letters more; the CSV has all]"
+        else f"{drawn[:LETTERS_SHOWN]} [... {left} more letters; the CSV has all]"
     )
 
 

@@ -37,8 +37,8 @@ def pdf_of(folder: Path, name: str, values: Mapping[str, Any]) -> bytes:
     except PdfLibraryError as error:
         log.warning("pdf", missing=PACKAGES, error=error.cause)
         sentence = (
-            "This server cannot make PDFs: it lacks a library. Ask for format=csv or json; its "
-            f"operator installs {PACKAGES}."
+            "This server cannot make PDFs: it lacks a library. Ask for format=csv or json; "
+            f"its operator must install {PACKAGES}."
         )
         raise Refusal("temporarily_unavailable", sentence) from error
     finally:

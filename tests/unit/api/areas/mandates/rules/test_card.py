@@ -73,7 +73,7 @@ def test_header__has_identity_who_and_strategy() -> None:
             VaultAgent(None, is_known=False),
             AGENT,
             None,
-            "Rex acts with the wallet that the vault obeys, which is not known now",
+            "Rex acts with the wallet that the vault obeys, which is unknown right now",
         ),
     ],
 )
@@ -89,7 +89,7 @@ def test_header__of_terms_that_name_no_wallet__does_not_say_that_the_linked_one_
     who = header(terms_agent=ZERO_ADDRESS, wallet_on_file=OWNER)["who"]
     assert who["params"]["wallet"] == OWNER
     assert who["text_en"] == (
-        f"Rex has the wallet {OWNER}, and the terms name none: a vault made of them obeys "
+        f"Rex has the wallet {OWNER}, and the terms name none: a vault made from them obeys "
         "nobody until its owner sets the agent"
     )
 

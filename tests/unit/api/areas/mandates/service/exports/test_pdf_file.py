@@ -113,7 +113,7 @@ def test_statement__a_long_reason__is_cut_and_says_so(letters: int, more: bool) 
         statement_pdf(said_by_the_agent("ab" * 150 + "c" * (letters - 300)), HEAD, CAUTION)
     )
     assert "ab" * 150 in text.replace(" ", "")
-    assert ("[... 1 letters more; the CSV has all]" in text) is more
+    assert ("[... 1 more letters; the CSV has all]" in text) is more
 
 
 @pytest.mark.slow
