@@ -10,9 +10,9 @@ Laws
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import BigInteger, ColumnElement, Text, and_, cast, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, insert
@@ -165,4 +165,32 @@ def chain_faults(links: Iterable[Link], first: bytes) -> list[str]:
             if link.row_hash != computed:
                 faults.append(f"seq {link.seq}: its content does not give its row_hash")
         before = link.row_hash
+    return faults
+
+
+class LedgerEnd(Protocol):
+    """Of a ledger's newest row."""
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def row_hash(self) -> bytes: ...
+
+
+def ledger_faults(links: Iterable[Link], first: bytes, head: LedgerEnd | None) -> list[str]:
+    """What is wrong with a chain or with its head (None: it has none); empty: sound."""
+    last = (0, first)
+
+    def read() -> Iterator[Link]:
+        nonlocal last
+        for link in links:
+            last = (link.seq, link.row_hash)
+            yield link
+
+    faults = chain_faults(read(), first)
+    if head is None:
+        return [*faults, "the ledger has rows and no head"] if last[0] else faults
+    if (head.seq, head.row_hash) != last:
+        faults.append(f"head: at seq {head.seq}, and the ledger is not")
     return faults

@@ -5,10 +5,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from core.canonical import canonical_json
-from core.ledger.chain import Link
+from core.ledger.chain import LedgerEnd, Link
 
 VERSION: Final = 1
 
@@ -20,16 +20,6 @@ class ShownHead:
     genesis: bytes
     seq: int
     row_hash: bytes
-
-
-class LedgerEnd(Protocol):
-    """Of a ledger's newest row."""
-
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def row_hash(self) -> bytes: ...
 
 
 def shown_head(genesis: bytes, newest: LedgerEnd | None) -> ShownHead:

@@ -11,10 +11,10 @@ from typing import Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.fund.ledger.writer import LEDGER, ONE, body_of
+from core.fund.ledger.writer import LEDGER, ONE, link_of
 from core.fund.rules.signals import LIVE_FOR
 from core.fund.tables import FundSignal
-from core.ledger.chain import Link, genesis
+from core.ledger.chain import genesis
 from core.ledger.lines import ledger_lines, shown_head
 
 FORM: Final = "signals"
@@ -37,7 +37,4 @@ def lines(session: Session, after: int, limit: int, now: datetime) -> Iterator[s
         .order_by(FundSignal.seq)
         .limit(limit)
     )
-    rows = (
-        Link(row.seq, row.prev_hash, row.row_hash, body_of(row)) for row in session.scalars(query)
-    )
-    return ledger_lines(FORM, head, after, rows)
+    return ledger_lines(FORM, head, after, map(link_of, session.scalars(query)))

@@ -10,7 +10,7 @@ Laws
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from core.db.engine import WriteSession
 from core.fund.rules.signals import NewSignal, decimal_text
 from core.fund.tables import FundSignal, FundSignalHead
-from core.ledger.chain import Link, chain_faults, genesis, link_hash, lock_head
+from core.ledger.chain import Link, genesis, ledger_faults, link_hash, lock_head
 
 LEDGER: Final = "fund_signals"
 ONE: Final = 1  # the only ledger of its kind, and the only head
@@ -55,20 +55,12 @@ def publish(session: WriteSession, signal: NewSignal, by_id: int | None, now: da
 
 def verify(session: Session) -> list[str]:
     """What is wrong with the ledger or its head; empty: sound."""
-    rows = session.scalars(select(FundSignal).order_by(FundSignal.seq)).all()
-    links = [Link(row.seq, row.prev_hash, row.row_hash, body_of(row)) for row in rows]
-    first = genesis(LEDGER, ONE)
-    faults = chain_faults(links, first)
+    rows = session.scalars(select(FundSignal).order_by(FundSignal.seq))
     head = session.get(FundSignalHead, ONE)
-    if head is None:
-        return [*faults, "the ledger has rows and no head"] if rows else faults
-    if (head.seq, head.row_hash) != ((rows[-1].seq, rows[-1].row_hash) if rows else (0, first)):
-        faults.append(f"head: at seq {head.seq}, and the ledger is not")
-    return faults
+    return ledger_faults(map(link_of, rows), genesis(LEDGER, ONE), head)
 
 
-def body_of(row: FundSignal) -> dict[str, Any]:
-    """What the row is hashed with."""
+def link_of(row: FundSignal) -> Link:
     signal = NewSignal(
         vault_id=row.vault_id,
         rules_version=row.rules_version,
@@ -77,4 +69,4 @@ def body_of(row: FundSignal) -> dict[str, Any]:
         leverage_e2=row.leverage_e2,
         mid=None if row.mid is None else Decimal(row.mid),
     )
-    return signal.body(row.seq, row.at)
+    return Link(row.seq, row.prev_hash, row.row_hash, signal.body(row.seq, row.at))

@@ -6,9 +6,9 @@ from typing import Final
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.ledger.chain import Link, genesis
+from core.ledger.chain import genesis
 from core.ledger.lines import ledger_lines, shown_head
-from core.market.ledger.writer import COLUMNS, LEDGER, ONE, body_of
+from core.market.ledger.writer import LEDGER, ONE, link_of
 from core.market.tables import MarketWarning, MarketWarningHead
 
 FORM: Final = "warnings"
@@ -25,13 +25,4 @@ def lines(session: Session, after: int, limit: int) -> Iterator[str]:
         .order_by(MarketWarning.seq)
         .limit(limit)
     )
-    rows = (
-        Link(
-            row.seq,
-            row.prev_hash,
-            row.row_hash,
-            body_of({name: getattr(row, name) for name in COLUMNS}),
-        )
-        for row in session.scalars(query)
-    )
-    return ledger_lines(FORM, head, after, rows)
+    return ledger_lines(FORM, head, after, map(link_of, session.scalars(query)))

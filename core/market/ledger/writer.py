@@ -18,7 +18,7 @@ from sqlalchemy import delete, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from core.db.engine import WriteSession
-from core.ledger.chain import genesis, link_hash, lock_head, plain_payload
+from core.ledger.chain import Link, genesis, link_hash, lock_head, plain_payload
 from core.market.rules.warnings import SAME_WITHIN
 from core.market.tables import MarketWarning, MarketWarningHead, MarketWarningStanding
 from core.times import exact_instant_text
@@ -33,8 +33,6 @@ HASHED: Final = (
     *("type", "severity", "is_predictive", "at", "evidence", "rule_version", "source_event"),
     "is_imported",
 )
-COLUMNS: Final = (*HASHED, "prev_hash", "row_hash")
-
 
 WarningKey: TypeAlias = tuple[str, int, str]
 
@@ -165,6 +163,11 @@ def body_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in HASHED if name != "at"} | {
         "at": exact_instant_text(row["at"])
     }
+
+
+def link_of(row: MarketWarning) -> Link:
+    body = body_of({name: getattr(row, name) for name in HASHED})
+    return Link(row.seq, row.prev_hash, row.row_hash, body)
 
 
 class _WarningChain:
