@@ -359,18 +359,12 @@ class Settings(
         if self.keeper_watchdog_s < 2 * self.keeper_tick_s + 1:
             raise InvalidParameterError(
                 "KEEPER_WATCHDOG_S",
-                (
-                    "write at least twice KEEPER_TICK_S and 1 s; otherwise a process that waits "
-                    "would be ended"
-                ),
+                "write at least twice KEEPER_TICK_S and 1 s; else a process that waits is ended",
             )
         if self.indexer_watchdog_s < 3 * self.rpc_answer_s:
             raise InvalidParameterError(
                 "INDEXER_WATCHDOG_S",
-                (
-                    "write at least three times RPC_ANSWER_S; otherwise one slow answer would end "
-                    "the process"
-                ),
+                "write at least three times RPC_ANSWER_S; else one slow answer ends the process",
             )
 
     def replica(self) -> ReplicaPlace | None:

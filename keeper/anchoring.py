@@ -94,7 +94,5 @@ class Anchoring:
     def _log_other_past(self, is_other_past: bool, posted: int) -> None:
         """Once for each root of the contract that is none of ours."""
         if is_other_past and self._logged != posted:
-            log.error(
-                "anchoring stopped: the contract's last root is not in the record", epoch=posted
-            )
+            log.error("anchoring stopped: the contract has an unknown root", epoch=posted)
             self._logged = posted

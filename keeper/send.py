@@ -197,9 +197,7 @@ class Sender:
             try:
                 after = self._committed(after, (), now, signed)
             except VoidRequestError as error:
-                log.warning(
-                    "a turn was void and is drafted again in the next round", requests=error.args[0]
-                )
+                log.warning("a void turn is drafted again next round", requests=error.args[0])
                 break  # what follows was drafted on top of the nonces of this turn
             self._send(self._not_void([tx for _, tx in signed]))
             has_signed |= bool(signed)

@@ -119,6 +119,5 @@ def _title(report: KeeperStatus) -> str:
     trouble = f"\n{status['error']}" if status.get("error") else ""
     return (
         f"keeper: {state}, {status.get('mode', '-')}, head {status.get('head', '-')}, epoch "
-        f"{leader.epoch}, {leader.holder}, heartbeat {leader.silent_s(report.now)} s "
-        f"ago{trouble}"
+        f"{leader.epoch}, {leader.holder}, seen {leader.silent_s(report.now)} s ago{trouble}"
     )

@@ -390,8 +390,7 @@ def _database_refusal(error: SQLAlchemyError, run: Run) -> Refusal:
         )
     return Refusal(
         "temporarily_unavailable",
-        "The database does not answer, accepts no writes or is busy; send the call again in a "
-        "moment.",
+        "The database is busy, accepts no writes or does not answer; try again in a moment.",
     )
 
 

@@ -262,11 +262,7 @@ class LogProof:
             word = stories.word_after(vault.head.word, best)
             for one in read:
                 if one.words[vault.address] != word:
-                    log.warning(
-                        "node returned a wrong log hash of a vault",
-                        node=one.node,
-                        vault=vault.address,
-                    )
+                    log.warning("node has a wrong log hash", node=one.node, vault=vault.address)
                     rpc.distrust("contradicts", name=one.node)
         return False
 

@@ -406,10 +406,8 @@ def _step(
                 first = facts[taken].id
                 repository.refuse_again(session, first, refusal.reason, refusal.note)
     except OF_ONE_FACT as error:
-        log.exception(
-            "the current code fails on held facts", ledger=taking.ledger, ledger_id=ledger_id
-        )
-        note = f"The current code fails on it ({type(error).__name__}); see the log."
+        log.exception("this code fails on held facts", ledger=taking.ledger, ledger_id=ledger_id)
+        note = f"This code fails on it ({type(error).__name__}); see the log."
         return 0, HeldReason(DOMAIN, note)
     return taken, refusal
 

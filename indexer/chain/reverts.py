@@ -189,9 +189,7 @@ class RevertedCalls:
                 raise
             except RpcError as error:
                 number = owed[len(found)].number
-                log.warning(
-                    "could not fetch receipts of past blocks", first=number, error=str(error)
-                )
+                log.warning("cannot fetch past receipts", first=number, error=str(error))
         return found
 
 

@@ -269,8 +269,7 @@ class RequestRound:
         try:
             if builder is None:
                 raise OutsideError(
-                    f"this keeper cannot build a {request.kind}; a custodial transfer needs "
-                    "CUSTODY_KEY"
+                    f"this keeper builds no {request.kind}; a custodial transfer needs CUSTODY_KEY"
                 )
             data = builder(session, request, now)
         except LapsedError as error:

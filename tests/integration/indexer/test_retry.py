@@ -212,7 +212,7 @@ def test_a_defect_that_a_retry_meets__is_told_and_leaves_it_held(
     assert done.refusal is not None
     assert (done.released, done.refusal.note) == (
         0,
-        "The current code fails on it (KeyError); see the log.",
+        "This code fails on it (KeyError); see the log.",
     )
     [done] = follower.retry_all()
     assert (done.released, done.refusal) == (1, None)
