@@ -316,7 +316,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise InvalidParameterError(
             "PORT",
-            f"{host}:{port} cannot be listened on ({error.strerror}); set PORT to a free one",
+            f"cannot listen on {host}:{port} ({error.strerror}); set PORT to a free one",
         ) from error
 
 

@@ -417,7 +417,7 @@ def check_ports(asked: Preflight) -> Iterator[PartFinding]:
         except OSError as error:
             yield wrong(
                 f"port {port}",
-                f"{name}: cannot listen on it at {settings.host} "
+                f"{name}: cannot listen at {settings.host} "
                 f"({os.strerror(error.errno or 0)}): stop the program that uses it (`ss "
                 f"-ltnp`), or set {name}",
             )

@@ -188,5 +188,5 @@ def test_the_newest_root_on_chain__is_the_records_own(
         )
     node = Node(HEIGHT, contracts={"record_anchor": "0x" + "11" * 20}, posted=(epoch, root))
     is_right, said = told(record, node)["anchors"]
-    assert is_right is ("gone" not in says)
+    assert is_right is ("missing" not in says)
     assert says in said

@@ -159,7 +159,7 @@ def test_a_pooler_whose_connections_differ__is_told_in_what(
 def test_a_database_that_may_lose_what_it_acknowledged__is_named(
     database: Database, pooled_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "fsync is off: what was acknowledged may be lost" in durability_line(database).says
+    assert "fsync is off: acknowledged writes may be lost" in durability_line(database).says
     monkeypatch.setattr(
         _preflight_database, "KEEPS", {"synchronous_commit": KEEPS["synchronous_commit"]}
     )

@@ -186,18 +186,20 @@ def test_login__after_a_wrong_signature__the_text_still_serves(
         (
             "URI: http://testserver",
             "URI: http://evil.example",
-            "message: its URI is not http://testserver; ask /auth/wallet/nonce",
+            "message: its URI is not http://testserver; get a text of this service",
         ),
         (
             "testserver wants",
             "evil.example wants",
-            "message: its domain is not testserver; ask /auth/wallet/nonce",
+            "message: its domain is not testserver; get a text of this service",
         ),
         ("Version: 1", "Version: 2", "message: its Version is not 1; get a text of this service"),
         (
             "Nonce: ",
             "Nonce: 0",
-            ("message: its nonce was not issued to this wallet for the purpose login, or was used"),
+            (
+                "message: its nonce was not issued to this wallet for the purpose login, or has already"
+            ),
         ),
         (
             "12:00:00.000Z",

@@ -56,7 +56,7 @@ def test_metrics__are_served_on_a_port_of_their_own(database: Database) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
         assert b"mandate_api_calls_in_flight 0.0" in answer.read()
     with pytest.raises(
-        InvalidParameterError, match=f"API_METRICS_PORT: 127.0.0.1:{port} cannot be listened on"
+        InvalidParameterError, match=f"API_METRICS_PORT: cannot listen on 127.0.0.1:{port}"
     ):
         ApiMetrics(database).listen("127.0.0.1", port)
 

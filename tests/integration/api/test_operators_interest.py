@@ -89,7 +89,7 @@ def test_an_operators_wallet__is_no_agents(client: TestClient, database: Databas
     }
     refused = client.post("/auth/agent/register", json=body)
     assert reason(refused) == (409, "wallet_taken")
-    assert "an operator's" in refused.json()["detail"]
+    assert "belongs to an operator" in refused.json()["detail"]
     assert agents(database) == 0
     made = connect(client)
     assert reason(link(client, made["bearer_token"], OPERATOR_WALLET)) == (409, "wallet_taken")

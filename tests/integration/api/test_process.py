@@ -22,7 +22,7 @@ def test_a_taken_port__is_named_with_what_to_do() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(
             InvalidParameterError,
-            match=f"PORT: 127.0.0.1:{port} cannot be listened on .* set PORT to a free one",
+            match=f"PORT: cannot listen on 127.0.0.1:{port} .* set PORT to a free one",
         ):
             listen("127.0.0.1", port)
 

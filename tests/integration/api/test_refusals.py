@@ -212,7 +212,7 @@ def test_a_defect__is_500_with_the_request_id_and_no_more(
 ) -> None:
     answer = client.post(PATH, json={"do": "defect"}, headers={**agent, "X-Request-Id": "req-7"})
     assert reason(answer) == (500, "internal_error")
-    assert "Name the request id req-7" in answer.json()["detail"]
+    assert "Include the request id req-7" in answer.json()["detail"]
     assert answer.headers["X-Request-Id"] == "req-7"
     assert "ZeroDivisionError" not in answer.text
     assert writes(database) == 0

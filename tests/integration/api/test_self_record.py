@@ -236,11 +236,11 @@ def test_signing__needs_the_scope_sign__and_declaring_does_not(
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
-        ({"purpose": "self"}, 400, "record_sha256: send it with purpose self"),
+        ({"purpose": "self"}, 400, "record_sha256: send it only with purpose self"),
         (
             {"purpose": "login", "record_sha256": "ab" * 32},
             400,
-            "record_sha256: send it with purpose self",
+            "record_sha256: send it only with purpose self",
         ),
         ({"purpose": "self", "record_sha256": "AB" * 32}, 400, "record_sha256: "),
     ],

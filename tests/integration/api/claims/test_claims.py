@@ -140,7 +140,7 @@ def test_a_rejected_claim__is_not_made_again_by_who_made_it(
     for said in ("It has a dog.", "IT  HAS A DOG.", "It has a \uff44og."):
         refused = claim(client, agent, said)
         assert (refused.status_code, refused.json()["service"]["reason"]) == (409, "same_claim")
-        assert f"claim {first} says the same and was rejected" in refused.json()["detail"]
+        assert f"claim {first} already says the same and was rejected" in refused.json()["detail"]
     assert client.get("/kg/claims").json()["claims"] == []
     assert claim(client, agent, base="BTC").status_code == 201
 

@@ -152,7 +152,7 @@ def test_the_days_transfers_of_an_account__are_refused_with_when_and_what_else(
     answer = stage.ask()
     midnight = datetime.combine(stage.clock.now.date() + timedelta(days=1), time(0), UTC)
     assert (reason(answer), helped(answer)) == ((429, "rate_limited"), True)
-    assert "has asked for 1 transfers today" in answer.json()["detail"]
+    assert "has already asked for 1 transfers today" in answer.json()["detail"]
     assert datetime.fromisoformat(answer.json()["service"]["retry_at"]) == midnight
     stage.clock.now = midnight
     assert stage.ask().status_code == 202

@@ -262,7 +262,7 @@ def test_a_file__says_it_and_names_no_figure(
     assert any(
         line["line"] == "caution"
         and line["name"] == "data_issue"
-        and "not the whole truth" in line["value"]
+        and "figures are incomplete" in line["value"]
         for line in lines
     )
     told = [

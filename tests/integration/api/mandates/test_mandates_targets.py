@@ -186,7 +186,7 @@ def test_assign__of_a_named_target_that_became_a_listed_adapter__is_refused_unti
     answer = assigned(stage, mandate_id)
     assert reason(answer) == (400, "invalid_parameter")
     assert (
-        "allowed_targets[0].functions[0]: the adapters that are listed have changed"
+        "allowed_targets[0].functions[0]: the listed adapters have changed"
         in answer.json()["detail"]
     )
     assert "write the targets again" in answer.json()["detail"]

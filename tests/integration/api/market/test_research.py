@@ -202,7 +202,7 @@ def test_a_target_that_nobody_scanned_yet__says_so(
         add_target(session, agent["user_id"], listing.id, 0, now)
     answer = client.get("/agent/research/okx/NEW_USDT", headers=headers)
     assert reason(answer) == (404, "not_found")
-    assert answer.json()["detail"].startswith("Nothing was seen of okx NEW/USDT yet")
+    assert answer.json()["detail"].startswith("There is no data for okx NEW/USDT yet")
 
 
 def test_a_target_after_the_subscription__is_paused__and_still_read(

@@ -183,7 +183,7 @@ def test_the_fee_of_layer_1__is_part_of_what_gas_costs(shop: Shop) -> None:
     finally:
         shop.chain.rpc.call("anvil_setCode", [GAS_PRICE_ORACLE, "0x"])
     assert reason(answer) == (503, "temporarily_unavailable")
-    assert "settling this payment is worth 0" in answer.json()["detail"]
+    assert "the 0 that settling this payment is worth" in answer.json()["detail"]
     assert shop.get(payment).status_code == 200
 
 

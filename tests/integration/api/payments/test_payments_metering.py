@@ -192,11 +192,13 @@ def test_the_402__says_in_a_sentence_what_the_read_costs(shop: Shop) -> None:
     assert (
         shop.get()
         .json()["detail"]
-        .startswith("This read costs 1 credit with an agent's key, or a payment as accepts says;")
+        .startswith(
+            "This read costs 1 credit with an agent's key, or a payment described in accepts;"
+        )
     )
     shop.open(free_reads_per_day=0, welcome_credits=0)
     refused = shop.get(headers=shop.agent()).json()["detail"]
     assert refused.startswith(
         "Today's free reads are used up and this read costs 1 credit; you have 0. Pay as "
-        "accepts says, or read again"
+        "described in accepts, or read again"
     )

@@ -76,7 +76,7 @@ BAD: dict[str, tuple[Callable[[Shop], dict[str, Any]], str]] = {
     ),
     "with a number that is none": (
         lambda shop: shop.payment(signed=False, value="1e4"),
-        "value is not written as it must be",
+        "value is malformed",
     ),
     "for another resource": (
         lambda shop: {**shop.payment(), "resource": {"url": f"http://testserver{OTHER_PAGE}"}},

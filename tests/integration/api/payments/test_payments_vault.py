@@ -156,7 +156,7 @@ def test_a_payment_of_a_vault__of_something_else__does_not_serve(
     fund.settle()
     answer = fund.present(tx_hash)
     assert reason(answer) == (402, "payment_invalid")
-    assert "holds no X402Paid of 10000 base units" in answer.json()["detail"]
+    assert "contains no X402Paid of 10000 base units" in answer.json()["detail"]
 
 
 def test_a_payment_that_another_listed_adapter_forges__does_not_serve(fund: Fund) -> None:

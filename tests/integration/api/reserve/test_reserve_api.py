@@ -358,4 +358,4 @@ def test_a_claim_of_ones_own_reference__without_a_wallet__says_that_nothing_is_t
     ref = client.post("/reserve/me/ref", headers=by(agent)).json()["account_ref"]
     answer = client.post("/reserve/me/claims", json={"account_ref": ref}, headers=by(agent))
     assert reason(answer) == (409, "ref_registered")
-    assert "by itself" in answer.text
+    assert "automatically" in answer.text

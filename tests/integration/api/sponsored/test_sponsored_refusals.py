@@ -224,7 +224,7 @@ def test_no_price_of_eth__says_what_is_missing(
 @pytest.mark.parametrize(
     ("counted", "count", "says"),
     [
-        ("accepted_since", 50, "id: this account handed in 50"),
+        ("accepted_since", 50, "id: this account already handed in 50"),
         ("failed_since", 3, "id: 3 transactions"),
     ],
 )

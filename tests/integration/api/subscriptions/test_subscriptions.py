@@ -116,7 +116,7 @@ def test_a_preview_before_another_purchase__is_a_changed_price(subscriber: Subsc
     subscriber.subscribed(1)
     refused = subscriber.subscribe(2, preview_id=named)
     assert reason(refused) == (409, "price_changed")
-    assert refused.json()["detail"].startswith("The price is 15000 credits now")
+    assert refused.json()["detail"].startswith("The price is now 15000 credits")
     assert subscriber.available() == HAD - 10_000
 
 

@@ -86,7 +86,7 @@ def test_a_host_without_payees__is_paid_by_paying_this_service_alone() -> None:
 
 def test_beyond_this_service__http_is_refused() -> None:
     lists = x402(["api.example.com", "127.0.0.1:8000"], [THEIRS])
-    assert "https alone" in str(guard_refusal(lists, OWN, "http://api.example.com/", THEIRS))
+    assert "only for https" in str(guard_refusal(lists, OWN, "http://api.example.com/", THEIRS))
     local = OwnService("http://127.0.0.1:8000", THEIRS)
     assert guard_refusal(lists, local, "http://127.0.0.1:8000/page", THEIRS) is None
 

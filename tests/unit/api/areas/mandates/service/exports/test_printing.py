@@ -97,7 +97,9 @@ def test_printing__without_the_library__is_refused_and_names_the_packages(
 ) -> None:
     monkeypatch.delattr("api.kernel.pdf.engine")
     monkeypatch.setitem(sys.modules, "api.kernel.pdf.engine", None)
-    with pytest.raises(Refusal, match=r"installs libpango-1\.0-0 libpangoft2-1\.0-0") as refused:
+    with pytest.raises(
+        Refusal, match=r"must install libpango-1\.0-0 libpangoft2-1\.0-0"
+    ) as refused:
         pdf_of(folder, "page", {"words": "x"})
     assert refused.value.reason == "temporarily_unavailable"
 
