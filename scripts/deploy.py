@@ -19,6 +19,7 @@ import os
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -329,16 +330,17 @@ def require_venues(record: Record) -> None:
     asked for and not there yet. Its constructor refuses some of that without saying it in words.
     """
     at = {one.name: one.address for one in record.contracts}
-    reader = VaultReader(Nodes([os.environ["RPC_URL"]]), at)
-    found = [
-        str(line)
-        for name in record.venues
-        if name not in at
-        for line in chosen_lines(reader, record, name)
-        if not line.is_right
-    ]
+    with closing(Nodes([os.environ["RPC_URL"]])) as rpc:
+        reader = VaultReader(rpc, at)
+        found = [
+            str(line)
+            for name in record.venues
+            if name not in at
+            for line in chosen_lines(reader, record, name)
+            if not line.is_right
+        ]
     if found:
-        raise click.ClickException("nothing was sent.\n" + "\n".join(found))
+        raise click.ClickException("no venue was deployed.\n" + "\n".join(found))
 
 
 def account_of(address: str, signer: AccountAPI) -> AccountAPI | None:

@@ -19,9 +19,7 @@ from core.mandate.rules.lifecycle import Status
 
 ENDED_SHOWN: Final = 10
 REFUSALS_SHOWN: Final = 10
-
-
-ENDED_AFTER_WORK = (Status.STOPPED, Status.SETTLED)
+ENDED_AFTER_WORK: Final = (Status.STOPPED, Status.SETTLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
