@@ -258,11 +258,6 @@ class NodeReadings:
     by_vault: dict[str, VaultReading] = field(default_factory=dict)
 
 
-def best_first(nodes: Iterable[NodeReadings], max_head_age_s: int) -> list[NodeReadings]:
-    """Those whose head is not stale first, in the order of the pool."""
-    return sorted(nodes, key=lambda one: one.head_age_s > max_head_age_s)
-
-
 def merged(nodes: Sequence[NodeReadings], vaults: Iterable[str]) -> list[VaultReading]:
     """Of each vault the first reading that knows what it is worth, or that it is not working; else
     the first that knows its status; else any. Vaults that no node spoke of are left out.

@@ -133,7 +133,7 @@ class Watch:
         if self.stops is not None and due:
             self.stops.follow()
         in_order = [nodes[name] for name in self.lenses.reader.rpc.names if name in nodes]
-        best = plan.best_first(in_order, self.max_head_age_s)
+        best = sorted(in_order, key=lambda one: one.head_age_s > self.max_head_age_s)
         readings = plan.merged(best, (vault.vault for vault in given.vaults))
         self._order.note(readings)
         new = {vault: reading for vault, reading in due.items() if vault not in self._due}

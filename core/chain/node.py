@@ -166,8 +166,8 @@ class ChainNode:
             if reason is not None:
                 self._counts[f"distrust: {reason}"] += 1
 
-    def saw(self, header: BlockHeader) -> None:
-        """It named this as its newest block.
+    def saw(self, header: BlockHeader, *, is_old: bool) -> None:
+        """It named this as its newest block, which is no rise while it is old.
 
         A lower one is believed where its branch is another, or once the higher one has not risen for
         STANDS_STILL_S. A block that it named before is no rise, though a lower one was believed since:
@@ -179,7 +179,7 @@ class ChainNode:
             kept = {} if is_other else self._hashes
             self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEADS:])
             is_rise = header.number > self._height
-            if is_rise and header.hash not in self._seen:
+            if is_rise and not is_old and header.hash not in self._seen:
                 self._rose_at = self._clock()
             if is_rise or is_other or self.head_age_s >= STANDS_STILL_S:
                 self._height = header.number

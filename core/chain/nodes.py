@@ -53,6 +53,9 @@ CALLS_PER_S: Final = 2_000.0
 REST_S: Final = 5.0  # of a node that failed while pinned, or is distrusted
 WITHIN_S: Final = 5.0
 MOST_THREADS: Final = 32  # that ask several nodes at once
+BEHIND_S: Final = (
+    60  # by its newest block's time: a node that syncs, whose height rises all the same
+)
 ASKED_AGAIN: Final = (FailureKind.RATE_LIMIT, FailureKind.SIZE)
 
 log = structlog.get_logger("chain")
@@ -85,6 +88,7 @@ class Nodes:
         )
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
+        self._newest_s = 0  # the time of the newest block that one named, as far as it has come
         self._thread = threading.local()
         self._threads = ThreadPoolExecutor(MOST_THREADS, "nodes")
         self._late: dict[str, Future[Any]] = {}
@@ -167,11 +171,12 @@ class Nodes:
         return self.batch_of_each(requests, within_s, others, parse)
 
     def saw(self, name: str, header: BlockHeader) -> None:
-        """A node named it as its newest."""
-        self._named(name).saw(header)
+        """A node named it as its newest. One that is far behind the others gets on with the past."""
+        self._newest_s = max(self._newest_s, min(header.timestamp, int(time.time())))
+        self._named(name).saw(header, is_old=header.timestamp < self._newest_s - BEHIND_S)
 
     def head_age_s(self, name: str) -> float:
-        """Seconds since this node's height last rose, or since the start."""
+        """Seconds since this node's height last rose to one that is not old, or since the start."""
         return self._named(name).head_age_s
 
     def _named(self, name: str) -> ChainNode:

@@ -3,6 +3,7 @@ JSON-RPC. The wire: liars.py.
 """
 
 from collections.abc import Callable
+from itertools import count
 
 import httpx
 
@@ -107,6 +108,18 @@ def frozen(stage: Stage) -> Lie:
     """The head stands still from now on."""
     block = stage.chain.anvil.rpc.call("eth_getBlockByNumber", ["latest", False])
     return head(lambda _: block)
+
+
+def syncs() -> Lie:
+    """The head is of an hour ago, near the chain's first blocks, and rises with each answer."""
+    heights = count(1)
+
+    def lower(block: Call) -> Call:
+        number = next(heights)
+        early = hex(int(block["timestamp"], 16) - 3_600 + 2 * number)
+        return {**block, "number": hex(number), "timestamp": early, "hash": f"0x{number:064x}"}
+
+    return head(lower)
 
 
 def without_base_fee(block: Call) -> Call:

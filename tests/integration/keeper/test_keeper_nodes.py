@@ -131,6 +131,16 @@ def test_a_machines_clock_that_is_wrong__delays_no_stop(stage: Stage) -> None:
     assert [due_at(stage, keeper, s) for s in (11, -11, HOUR_S, -HOUR_S)] == [A] * 4
 
 
+def test_the_preferred_nodes_head_stands_still__the_other_one_is_read_first(stage: Stage) -> None:
+    clock, wire = Clock(), LyingWire({})
+    keeper = stage.keeper(paths=TWO, wire=wire, age=clock)
+    keeper.run()
+    wire.lies = {TWO[0]: lies.frozen(stage)}
+    stage.set_price(MOVED)
+    clock.passed_s += MAX_HEAD_AGE_S + 1
+    assert not keeper.run().is_stale
+
+
 @pytest.mark.parametrize("paths", [("/a",), TWO], ids=["one node", "two nodes"])
 def test_a_head_that_stands_still__holds_back_marks_and_no_stop(
     stage: Stage, paths: tuple[str, ...]

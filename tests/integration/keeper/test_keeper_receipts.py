@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from keeper.gas import STILL_S
+from keeper.tick import PRESENT_S
 from tests.integration.keeper import lies
 from tests.integration.keeper.blocks import Clock, blocks
 from tests.integration.keeper.conftest import PRICE_AT_FLOOR, Stage
-from tests.integration.keeper.liars import Call, Lie, LyingWire, said, says, together
+from tests.integration.keeper.liars import Call, Lie, LyingWire, counts, said, says, together
 from tests.integration.keeper.lies import THREE, TWO, higher
 from tests.personas import KEEPER
 
@@ -90,3 +91,28 @@ def test_another_node_that_stands_still__leaves_the_asked_ones_word(stage: Stage
     clock.passed_s += 5
     keeper.run()
     assert stage.states() == [("stop", "mined")]
+
+
+SYNCS = together(lies.syncs(), says(RECEIPT, None), counts(0))
+
+
+def test_another_node_that_syncs_for_hours__leaves_the_asked_ones_word(stage: Stage) -> None:
+    """Its height rises, so that it was waited for as if it were about to have the receipt."""
+    stage.chain.anvil.rpc.call("anvil_setNonce", [KEEPER.address, "0x5"])
+    wire, clock = LyingWire({"/b": SYNCS}), Clock()
+    keeper = stage.keeper(paths=TWO, wire=wire, age=clock)
+    keeper.run()
+    stage.set_price(PRICE_AT_FLOOR)
+    clock.passed_s += STILL_S
+    blocks(stage, keeper, clock, 5)
+    assert (stage.states(), len(stage.txs())) == ([("stop", "mined")], 1)
+
+
+def test_another_node_that_syncs_for_hours__holds_back_no_mark(stage: Stage) -> None:
+    wire, clock = LyingWire({"/b": together(lies.syncs(), lies.worth(1_000_000_000))}), Clock()
+    keeper = stage.keeper(paths=TWO, wire=wire, age=clock)
+    keeper.run()
+    stage.set_price(1_100_000)
+    clock.passed_s += PRESENT_S + 1
+    keeper.run()
+    assert [kind for kind, _ in stage.states()] == ["mark"]

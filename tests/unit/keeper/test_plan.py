@@ -13,7 +13,6 @@ from keeper.plan import (
     NodeReadings,
     Order,
     agreed_status,
-    best_first,
     confirmed,
     in_turn,
     keepers,
@@ -146,11 +145,6 @@ def node(
     named: FactoryKeepers | None = None,
 ) -> NodeReadings:
     return NodeReadings("node", HEAD, age_s, named, {one.vault: one for one in readings})
-
-
-def test_best_first__those_with_a_head_of_now_in_the_order_of_the_pool() -> None:
-    old, young, other = node(age_s=11.0), node(age_s=10.0), node()
-    assert best_first([old, young, other], 10) == [young, other, old]
 
 
 UNREAD = reading(None, status=None, source="unreadable")

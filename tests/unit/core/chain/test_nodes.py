@@ -2,6 +2,8 @@
 
 import json
 import threading
+import time
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +19,7 @@ from core.chain.errors import (
     WrongChainError,
 )
 from core.chain.node import CANNOT_S, STANDS_STILL_S
-from core.chain.nodes import DEADLINE_S, REST_S, Nodes, Request
+from core.chain.nodes import BEHIND_S, DEADLINE_S, REST_S, Nodes, Request
 from core.chain.provider import ANSWER_S
 from tests.each import each
 from tests.unit.core.chain.scripted import Script, World, good, refusing, status, unreachable
@@ -345,6 +347,23 @@ def test_the_age_of_a_head__counts_since_its_height_last_rose() -> None:
         world.rpc.saw("a:8545", header(number))
         assert world.rpc.head_age_s("a:8545") == age_s
         world.now += 2
+
+
+def test_a_head_far_behind_another_nodes__is_no_rise_until_it_has_caught_up() -> None:
+    world = World("a", "b")
+    for number, behind_s, age_s in ((8, 0, 0), (9, BEHIND_S + 1, 2), (12, BEHIND_S, 0)):
+        world.rpc.saw("a:8545", replace(header(100 + number), timestamp=1_000))
+        world.rpc.saw("b:8545", replace(header(number), timestamp=1_000 - behind_s))
+        assert world.rpc.head_age_s("b:8545") == age_s
+        world.now += 2
+
+
+def test_a_block_of_tomorrow__makes_no_other_node_late() -> None:
+    world, now_s = World("a", "b"), int(time.time())
+    world.now += 2
+    world.rpc.saw("a:8545", replace(header(100), timestamp=now_s + 86_400))
+    world.rpc.saw("b:8545", replace(header(90), timestamp=now_s - BEHIND_S + 5))
+    assert world.rpc.head_age_s("b:8545") == 0
 
 
 def test_a_head_that_stands_still__gives_way_to_a_lower_one() -> None:
