@@ -62,6 +62,14 @@ def with_market(chain: DeployedChain, age_s: int = AGE_S) -> DeployedChain:
     return found
 
 
+def with_market_adapter(chain: DeployedChain) -> DeployedChain:
+    """The same, and `uniswap_v3_adapter`."""
+    found = with_market(chain)
+    factory, token = (found.contracts[one] for one in (uniswap_v3.FACTORY, uniswap_v3.TOKEN))
+    chosen = (factory, token, uniswap_v3.FEE, uniswap_v3.MAX_LOSS_BPS, LIQUIDITY)
+    return listed(found, "uniswap_v3_adapter", "UniswapV3Adapter", *chosen)
+
+
 def _age(chain: DeployedChain, pool: str, seconds: int) -> None:
     """Nobody waits half an hour for a mean: the pool's first observation is so old."""
     word = int(chain.rpc.call("eth_getStorageAt", [pool, hex(OBSERVATIONS_SLOT), "latest"]), 16)

@@ -1,6 +1,7 @@
-"""One figure on every surface of a real stack: random calls, prices, marks and reports of a vault with
-and without adapters, and what read, list, statement (JSON, CSV, PDF, of all), tools, Hall and close-all
-plan say of it; tests/unit/core/mandate/rules/test_surfaces.py has more of them, faster.
+"""One figure on every surface of a real stack: random calls, prices, marks and reports of a vault at
+the test venue, an ERC-4626 vault, Uniswap's own pool and a venue without an adapter, and what read,
+list, statement (JSON, CSV, PDF, of all), tools, Hall and close-all plan say of it;
+tests/unit/core/mandate/rules/test_surfaces.py has more of them, faster.
 
 `SEEDS=a..b` chooses histories.
 """
@@ -35,12 +36,21 @@ from tests.integration.api.tools.conftest import call as call_tool
 from tests.integration.chain_fixtures import BUDGET, USDC, DeployedChain
 from tests.integration.chaos.seeds import Seeds
 from tests.integration.indexer.conftest import Follower, follower, leadership  # noqa: F401 (fixtures)
-from tests.personas import AGENT, KEEPER, OPERATOR, OWNER, Persona
+from tests.integration.venue_fixtures import PRICE, with_market_adapter, with_pool
+from tests.personas import AGENT, DEPLOYER, KEEPER, OPERATOR, OWNER, Persona
 
 SEEDS = Seeds("surfaces", every_run="1..3", code=("api", "core", "indexer", "contracts"))
 STEPS = 9
 TAKE, GIVE = "take(uint256)", "give(uint256)"
-ACTS = ("buy", "sell", "price", "mark", "take", "give", "true report", "false report")
+ACTS = (
+    *("buy", "sell", "price", "mark", "take", "give", "true report", "false report"),
+    *("lend", "redeem", "rate", "swap", "swap back", "market"),
+)
+
+
+@pytest.fixture
+def deployed(deployed: DeployedChain) -> DeployedChain:
+    return with_pool(with_market_adapter(deployed))
 
 
 @pytest.fixture
@@ -60,13 +70,16 @@ class Play:
     def __init__(self, stage: Stage, deployed: DeployedChain, follower: Follower) -> None:
         self.stage, self.deployed, self.follower = stage, deployed, follower
         self.adapter = deployed.contracts["test_venue_adapter"]
+        self.lending = deployed.contracts["erc4626_adapter"]
+        self.swaps = deployed.contracts["uniswap_v3_adapter"]
+        self.adapters = [self.adapter, self.lending, self.swaps]
         self.venue = deployed.deploy("HostileVenue", deployed.contracts["usdc"])
         deployed.mint(self.venue, 1_000 * USDC)
         deployed.mint(OWNER.address, BUDGET)
         functions = [{"signature": TAKE}, {"signature": GIVE}]
         elsewhere = {"address": self.venue, "functions": functions, "unpinned": True}
         self.mandate_id = stage.signed(
-            allowed_targets=[self.adapter, elsewhere],
+            allowed_targets=[*self.adapters, elsewhere],
             payout_rule={"kind": "share_of_verified_gain", "bps": 1_000},
             stop_floor_bps=9_000,
             daily_cap_usdc="1000.000000",
@@ -99,6 +112,40 @@ class Play:
                 self._send(KEEPER, self.vault, calldata.mark())
             case "true report" | "false report" if self.newest is not None:
                 self._report(amount, is_true=name == "true report")
+            case _:
+                self._act_at_a_pool(name, amount)
+
+    def _act_at_a_pool(self, name: str, amount: int) -> None:
+        match name:
+            case "lend":
+                self._enter(self.lending, "deposit(uint256,uint256)", amount)
+            case "redeem":
+                self._leave(self.lending, "redeem(uint256,uint256)", amount)
+            case "swap":
+                self._enter(self.swaps, "buy(uint256,uint256)", amount)
+            case "swap back":
+                self._leave(self.swaps, "sell(uint256,uint256)", amount)
+            case "rate":
+                self._move_rate(amount)
+            case "market":
+                moved = call_by_signature("moveTo(uint256)", [PRICE * (97 + amount % 7) // 100])
+                self._send(DEPLOYER, self.deployed.contracts["test_market"], moved)
+
+    def _enter(self, adapter: str, signature: str, amount: int) -> None:
+        self._execute(adapter, amount, call_by_signature(signature, [amount, 0]))
+
+    def _leave(self, adapter: str, signature: str, amount: int) -> None:
+        """A share of what is held there."""
+        held = self.deployed.reader.adapter_readings([adapter], self.vault)[adapter].units or 0
+        self._execute(adapter, 0, call_by_signature(signature, [held * (amount % 100) // 99, 0]))
+
+    def _move_rate(self, amount: int) -> None:
+        """The pool gains that, or loses it where it has as much."""
+        at = self.deployed.contracts
+        if amount % 2:
+            self.deployed.mint(at["test_pool"], amount)
+        else:
+            self._send(DEPLOYER, at["test_pool"], call_by_signature("lose(uint256)", [amount]))
 
     def _execute(self, target: str, most: int, data: str) -> bool:
         tx_hash = self._send(AGENT, self.vault, calldata.execute(VaultCall(target, most, data)))
@@ -137,9 +184,20 @@ class Play:
         self._check_statements(progress, worth)
         self._check_hall(worth - reserved, e6(progress["at_cost"]))
         plan = stage.get(f"{path}/close-all-plan", stage.owner)
-        if worth > e6(progress["cash"]) + e6(progress["at_cost"]):
-            assert plan["closes"] == 1
+        self._check_plan(plan)
         assert plan["kept_at_venue"] == (e6(progress["at_cost"]) > 0)
+
+    def _check_plan(self, plan: dict[str, Any]) -> None:
+        """Each position is closed, for its value at the latest block less a hundredth."""
+        found = self.deployed.reader.adapter_readings(self.adapters, self.vault)
+        held = {adapter: one for adapter, one in found.items() if one.units}
+        assert plan["closes"] == len(held)
+        sold = [step for step in plan["steps"] if step["min_proceeds_usdc"] is not None]
+        assert {one["adapter_address"]: one["min_proceeds_usdc"] for one in sold} == {
+            adapter: usdc_text(one.worth_usdc_e6 * 99 // 100)
+            for adapter, one in held.items()
+            if adapter != self.adapter and one.worth_usdc_e6 is not None
+        }
 
     def _check_statements(self, progress: dict[str, Any], worth: int) -> None:
         stage = self.stage
