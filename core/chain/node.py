@@ -47,7 +47,7 @@ class ChainNode:
         self._cannot: dict[str, float] = {}  # until when
         self._most_calls, self._most_per_s, self._limit_per_s = MOST_CALLS, calls_per_s, calls_per_s
         self._sent, self._in_second = deque[tuple[float, int]](), 0  # when, and how many calls
-        self._height, self._rose_at = -1, clock()
+        self._height, self._rose_at, self.head_time_s = -1, clock(), 0
         self._seen = deque[str](maxlen=KEPT_HEADS)  # hashes
         self._hashes = dict[int, str]()  # by height, of the branch that it is on
 
@@ -175,6 +175,7 @@ class ChainNode:
         """
         named = {header.number: header.hash, header.number - 1: header.parent_hash}
         with self._lock:
+            self.head_time_s = header.timestamp
             is_other = any(self._hashes.get(at, known) != known for at, known in named.items())
             kept = {} if is_other else self._hashes
             self._hashes = dict(sorted({**kept, **named}.items())[-KEPT_HEADS:])

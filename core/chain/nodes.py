@@ -88,7 +88,6 @@ class Nodes:
         )
         self._answer_s, self._deadline_s = answer_s, deadline_s
         self._clock, self._sleep = clock, sleep
-        self._newest_s = 0  # the time of the newest block that one named, as far as it has come
         self._thread = threading.local()
         self._threads = ThreadPoolExecutor(MOST_THREADS, "nodes")
         self._late: dict[str, Future[Any]] = {}
@@ -171,9 +170,9 @@ class Nodes:
         return self.batch_of_each(requests, within_s, others, parse)
 
     def saw(self, name: str, header: BlockHeader) -> None:
-        """A node named it as its newest. One that is far behind the others gets on with the past."""
-        self._newest_s = max(self._newest_s, min(header.timestamp, int(time.time())))
-        self._named(name).saw(header, is_old=header.timestamp < self._newest_s - BEHIND_S)
+        """A node named it as its newest. One that is far behind another gets on with the past."""
+        newest_s = min(time.time(), max(node.head_time_s for node in self._nodes))
+        self._named(name).saw(header, is_old=header.timestamp < newest_s - BEHIND_S)
 
     def head_age_s(self, name: str) -> float:
         """Seconds since this node's height last rose to one that is not old, or since the start."""

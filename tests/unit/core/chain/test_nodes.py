@@ -366,6 +366,17 @@ def test_a_block_of_tomorrow__makes_no_other_node_late() -> None:
     assert world.rpc.head_age_s("b:8545") == 0
 
 
+def test_a_block_of_tomorrow_once__makes_no_node_of_a_chain_that_lags_late_for_ever() -> None:
+    world, long_ago_s = World("a", "b"), int(time.time()) - 600
+    world.rpc.saw("a:8545", replace(header(100), timestamp=long_ago_s + 86_400))
+    world.now += 2
+    world.rpc.saw("b:8545", replace(header(90), timestamp=long_ago_s))
+    assert world.rpc.head_age_s("b:8545") == 2
+    world.rpc.saw("a:8545", replace(header(91), timestamp=long_ago_s + 2))
+    world.rpc.saw("b:8545", replace(header(91), timestamp=long_ago_s + 2))
+    assert world.rpc.head_age_s("b:8545") == 0
+
+
 def test_a_head_that_stands_still__gives_way_to_a_lower_one() -> None:
     """An hour ahead was believed for as long as the process ran."""
     world = World("a")
