@@ -31,9 +31,7 @@ def test_every_table__is_in_the_table_once() -> None:
     assert sorted(named) == sorted(Base.metadata.tables)
 
 
-def test_every_table__is_in_the_page_with_the_bytes_that_were_measured() -> None:
-    page = (FOLDER / "retention.md").read_text()
-    assert [one.table for one in growing_tables() if f"| `{one.table}` |" not in page] == []
+def test_every_table__was_measured() -> None:
     assert sorted(FIGURES["bytes_a_row"]) == sorted(one.table for one in growing_tables())
     assert [name for name, octets in FIGURES["bytes_a_row"].items() if octets <= 0] == []
 

@@ -108,15 +108,16 @@ def _of_a_caller(row: Operation, who: Who, seen: str) -> str:
 
 
 def page() -> str:
-    """The table, one row a route; `served` is a dot."""
-    rows = [
-        f"| `{row.method} {row.path}` | {' | '.join(_cell(row, who) for who in Who)} |"
-        for row in catalogue().operations
-    ]
-    heads = [who.says for who in Who]
-    return "\n".join(
-        [HEAD, f"| call | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|", *rows, ""]
-    )
+    """Calls with the same answers to every credential are a group: a row of the table, and a list."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in catalogue().operations:
+        answers = tuple(_cell(row, who) for who in SHOWN)
+        groups.setdefault(answers, []).append(f"`{row.method} {row.path}`")
+    heads = ["group", *(who.says for who in SHOWN)]
+    rows = [f"| {n} | {' | '.join(answers)} |" for n, answers in enumerate(groups, 1)]
+    calls = [f"{n}. {', '.join(keys)}" for n, keys in enumerate(groups.values(), 1)]
+    table = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows]
+    return "\n".join([HEAD, *table, "", "## Calls of each group", "", *calls, ""])
 
 
 def _cell(row: Operation, who: Who) -> str:
@@ -124,11 +125,13 @@ def _cell(row: Operation, who: Who) -> str:
     return "·" if answer == SERVED else f"`{answer}`"
 
 
+SHOWN = [who for who in Who if who.kinds or who is Who.NOBODY]
 HEAD = """# Who may make which call
 
 Every route against every credential, written by `python -m tests.integration.api.matrix` and held to the running service by
 `tests/integration/api/mandates/test_credential_matrix.py`. A dot: the call reaches its service. The path names a mandate of the owner,
-who designated the agent, and the agent itself.
+who designated the agent, and the agent itself. A made-up, revoked or expired credential gets `auth_invalid` from every call, also
+beside a valid key.
 """
 
 if __name__ == "__main__":
