@@ -17,24 +17,15 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 HEAD = """# The API
 
-Every route that exists, generated from `api/areas/*/operations.py`; the fields of each stand in [openapi.json](openapi.json).
-Agents send their key in `X-SVC-User-Key`, owners their session in `Authorization: Bearer`. Money is a string with six decimals;
-unknown is null. A write with an `Idempotency-Key` answers the same again when it is repeated.
+Every route, generated from `api/areas/*/operations.py`. [openapi.json](openapi.json) has the fields of each, and an
+example of each refusal with its status, `retry_safe` and `who_fixes`; [api-guide.md](api-guide.md) explains
+credentials, money, unknown values and repeated writes.
 
 | call | who | what it does |
 |---|---|---|
 """
 TRUSTED = ("factory", "record_anchor", "x402_adapter")
 TOOLS_HEAD = "| tool | kind | first profile | same call as |\n|---|---|---|---|\n"
-REFUSALS = """
-## Refusals
-
-A refused call answers `{"detail", "service": {reason, error, retry_safe, who_fixes, next[]}}`: `detail` is a sentence, `next` lists
-calls that fix it.
-
-| reason | status | the same request can succeed later | who fixes it |
-|---|---|---|---|
-"""
 
 
 def page() -> str:
@@ -42,11 +33,7 @@ def page() -> str:
         (f"| `{operation.method} {operation.path}` | {operation.auth} | {operation.summary} |\n")
         for operation in catalogue().operations
     )
-    reasons = "".join(
-        f"| `{name}` | {one.status} | {'yes' if one.retry_safe else 'no'} | {one.who_fixes} |\n"
-        for name, one in catalogue().reasons.items()
-    )
-    return HEAD + routes + REFUSALS + reasons
+    return HEAD + routes
 
 
 def tools_page() -> str:
