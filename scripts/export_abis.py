@@ -47,8 +47,8 @@ DESCRIBED = sorted(
 )
 HEAD = """# Events and errors of the contracts
 
-Generated from the compiler's output. Amounts are USDC base units, times unix seconds. What has no meaning here comes from
-OpenZeppelin and is described there.
+Generated from the compiler's output. Amounts are USDC base units, times unix seconds. In brackets: the contracts that emit or
+throw it.
 
 """
 
@@ -84,14 +84,13 @@ def meanings() -> dict[str, str]:
             comment_text = " ".join(
                 line.strip().removeprefix("///").strip() for line in comment.splitlines()
             )
-            found[name] = comment_text.removeprefix("@notice ").split(" @")[0]
+            notice = comment_text.removeprefix("@notice ").split(" @")[0]
+            found[name] = notice.removeprefix("Thrown ")
     return found
 
 
 def reference_text() -> str:
-    """The page: one table of events, one of errors, each entry once with the contracts that have
-    it.
-    """
+    """The page: a list of events, one of errors, each entry once with the contracts that have it."""
     entries: dict[tuple[str, str, str], list[str]] = {}
     for contract in DESCRIBED:
         for entry in artifact(contract)["abi"]:
@@ -104,13 +103,17 @@ def reference_text() -> str:
     notes = meanings()
     page = HEAD
     for kind, title in (("event", "Events"), ("error", "Errors")):
-        page += f"## {title}\n\n| {kind} | in | meaning |\n|---|---|---|\n"
+        own, others = [], []
         for (found, name, arguments), contracts in sorted(entries.items()):
-            if found == kind:
-                page += (
-                    f"| `{name}({arguments})` | {', '.join(contracts)} | {notes.get(name, '')} |\n"
-                )
-        page += "\n"
+            if found != kind:
+                continue
+            signature = f"`{name}({arguments})`"
+            if name in notes:
+                own.append(f"- {signature} ({', '.join(contracts)}): {notes[name]}")
+            else:
+                others.append(signature)
+        page += f"## {title}\n\n" + "\n".join(own)
+        page += f"\n\nOf OpenZeppelin: {', '.join(others)}.\n\n"
     return page.rstrip() + "\n"
 
 

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from api.catalogue import catalogue
+from api.catalogue import areas, catalogue
 from api.main import api_document
 from scripts import export_client
 
@@ -19,21 +19,20 @@ HEAD = """# The API
 
 Every route, generated from `api/areas/*/operations.py`. [openapi.json](openapi.json) has the fields of each, and an
 example of each refusal with its status, `retry_safe` and `who_fixes`; [api-guide.md](api-guide.md) explains
-credentials, money, unknown values and repeated writes.
-
-| call | who | what it does |
-|---|---|---|
+credentials, money, unknown values and repeated writes. In brackets: who may call.
 """
 TRUSTED = ("factory", "record_anchor", "x402_adapter")
 TOOLS_HEAD = "| tool | kind | first profile | same call as |\n|---|---|---|---|\n"
 
 
 def page() -> str:
-    routes = "".join(
-        (f"| `{operation.method} {operation.path}` | {operation.auth} | {operation.summary} |\n")
-        for operation in catalogue().operations
-    )
-    return HEAD + routes
+    parts = [HEAD]
+    for area in areas():
+        calls = "".join(
+            f"- `{one.method} {one.path}` ({one.auth}): {one.summary}\n" for one in area.operations
+        )
+        parts.append(f"\n## {area.name}\n\n{area.about}\n\n{calls}")
+    return "".join(parts)
 
 
 def tools_page() -> str:

@@ -10,28 +10,12 @@ from api.catalogue import catalogue
 from api.kernel.metrics import PREFIX, ApiMetrics
 from api.kernel.tool import Profile
 from core.db.engine import Database
-from core.settings import Settings
-from scripts.export_env import default_text
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def doc(name: str) -> str:
     return (ROOT / "docs" / name).read_text()
-
-
-def test_every_setting_stands_in_operations_with_its_default() -> None:
-    section = doc("operations.md").partition("\n## Settings\n")[2].partition("\n## ")[0]
-    documented: dict[str, str] = {}
-    for names, told in re.findall(r"^\| (`[A-Z].*?`) \| (.*?) \|", section, re.MULTILINE):
-        settings = re.findall(r"`(\w+)`", names)
-        defaults = told.split(", ") if ", " in told else [told] * len(settings)
-        documented |= dict(zip(settings, defaults, strict=True))
-
-    assert documented == {
-        name.upper(): "required" if field.is_required() else default_text(field.default) or "none"
-        for name, field in Settings.model_fields.items()
-    }
 
 
 def test_every_metric_of_the_api_stands_in_operations() -> None:
