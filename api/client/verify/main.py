@@ -27,7 +27,14 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from api.client.verify.findings import MOST_CHARACTERS, MOST_FINDINGS, Report, Verdict, listed
+from api.client.verify.findings import (
+    MOST_CHARACTERS,
+    MOST_FINDINGS,
+    NAMES,
+    Report,
+    Verdict,
+    listed,
+)
 from api.client.verify.node import Advance
 from api.client.verify.printable import printable
 from api.client.verify.reading import lines_of
@@ -49,6 +56,13 @@ WORDS = {
 }
 
 app = typer.Typer(add_completion=False)
+
+
+def _print_names(asked: bool) -> None:
+    if asked:
+        for name, meaning in NAMES.items():
+            typer.echo(f"{name:24} {meaning}")
+        raise typer.Exit
 
 
 @app.command()
@@ -101,6 +115,15 @@ def main(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    _names: Annotated[
+        bool,
+        typer.Option(
+            "--names",
+            callback=_print_names,
+            is_eager=True,
+            help="print the name of every difference with its meaning, and exit",
+        ),
+    ] = False,
 ) -> None:
     """Check a mandate's record against the chain, row by row.
 

@@ -1,15 +1,14 @@
-"""Every kind of tampering with a real record is found by its name, and docs/verify.md explains each."""
+"""Every kind of tampering with a real record is found by its name."""
 
 import json
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 
 import httpx
 import pytest
 
 from api.client.verify import reverts_check
-from api.client.verify.findings import NAMES, Verdict
+from api.client.verify.findings import Verdict
 from api.client.verify.reverts_check import Scan
 from core.chain.nodes import Nodes
 from tests.integration.client.conftest import Exported, judged, names
@@ -25,7 +24,6 @@ LOST = (
     "there were any is the record's word"
 )
 EVERY = KINDS | INVENTIONS
-PAGE = Path(__file__).parents[3] / "docs" / "verify.md"
 
 
 def names_found(exported: Exported, kind: str) -> list[str]:
@@ -59,11 +57,6 @@ def test_rows_of_a_block_that_no_node_knows__are_never_sound(exported: Exported)
 @pytest.mark.parametrize("kind", EVERY)
 def test_tampering__is_found_by_its_name(names_of: NamesOf, kind: str) -> None:
     assert EVERY[kind].name in names_of(kind)
-
-
-def test_every_name_of_a_difference__is_explained_in_the_page() -> None:
-    text = PAGE.read_text()
-    assert [name for name in NAMES if f"| `{name}` |" not in text] == []
 
 
 class Pruned(httpx.BaseTransport):

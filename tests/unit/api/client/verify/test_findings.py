@@ -1,6 +1,9 @@
 """A report is never larger than it is worth."""
 
-from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, Report, Verdict
+from typer.testing import CliRunner
+
+from api.client.verify.findings import MOST_CHARACTERS, MOST_TEXTS, NAMES, Report, Verdict
+from api.client.verify.main import app
 
 
 def test_what_is_left_open__is_kept_up_to_its_bound() -> None:
@@ -21,3 +24,9 @@ def test_paper__is_claims_only_and_differences_come_before() -> None:
     assert report.verdict is Verdict.UNCHECKED
     report.say("row.time", 1, "at another time")
     assert report.verdict is Verdict.DIFFERENT
+
+
+def test_the_command__prints_every_name_with_its_meaning() -> None:
+    printed = CliRunner().invoke(app, ["--names"])
+    lines = dict(line.split(maxsplit=1) for line in printed.stdout.splitlines())
+    assert (printed.exit_code, lines) == (0, dict(NAMES))
