@@ -1,5 +1,5 @@
-"""docs/contracts-proofs.md is held to the proofs: it names each of them, and nothing that is not
-there.
+"""docs/contracts-proofs.md is held to the proofs: it names each that must pass, and nothing that is
+not there.
 """
 
 import re
@@ -13,7 +13,7 @@ NAMED = set(re.findall(r"`((?:check|lemma|reachable)_\w+)`", PAGE))
 
 
 def test_every_proof_stands_in_the_page() -> None:
-    assert sorted({one.name for one in proofs()} - NAMED) == []
+    assert sorted({one.name for one in proofs() if not one.must_fail} - NAMED) == []
 
 
 def test_every_proof_that_the_page_names_exists() -> None:

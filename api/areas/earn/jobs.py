@@ -1,4 +1,4 @@
-"""The slow job `payouts`: pays what waits of approved work (docs/payouts.md#the-drain).
+"""The slow job `payouts`: pays what waits of approved work (docs/payouts.md#the-queue).
 
 Approvals drain the queue as well; the job pays when nobody approves anything, and so after each
 midnight of UTC, when all caps begin again.
