@@ -1,4 +1,4 @@
-"""The warning statistics over the whole ledger (docs/market-store.md#warning-statistics), and the
+"""The warning statistics over the whole ledger (docs/warning-statistics.md), and the
 figures of the whole. Nothing here commits.
 """
 

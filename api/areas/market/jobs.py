@@ -1,4 +1,4 @@
-"""The slow jobs of the market (docs/market-store.md#slow-jobs):
+"""The slow jobs of the market (docs/operations/keeper.md#slow-jobs):
 
     rollups     samples --> two hours           coins       networks --> identity and transfers of assets
     grades      a day of samples --> letters    warnings    facts --> the ledger of warnings
