@@ -46,7 +46,7 @@ class IndexerMetrics:
         lag_seconds.set_function(self._lag_seconds)
         self.last_progress = self._gauge(
             "last_progress_timestamp_seconds",
-            "When a block was last committed or unwound, unix time.",
+            "When a block was last committed or rolled back, unix time.",
         )
         self.last_progress.set(UNKNOWN)
         self.rounds = self._counter("rounds", "Rounds of reading the chain that succeeded.")
@@ -57,15 +57,15 @@ class IndexerMetrics:
         )
         self.blocks = self._counter("blocks_written", "Blocks committed.")
         self.rows = self._counter("rows_written", "Rows appended to the mandates' ledgers.")
-        self.reorgs = self._counter("reorgs", "Unwinds.")
+        self.reorgs = self._counter("reorgs", "Rollbacks of blocks, after a reorg.")
         self.reorg_depth = Histogram(
             PREFIX + "reorg_depth",
-            "Blocks that an unwind orphaned.",
+            "Blocks that a rollback orphaned.",
             buckets=DEPTHS,
             registry=self.registry,
         )
         self.rows_unwound = self._counter(
-            "rows_unwound", "Rows of the ledgers that unwinds reversed."
+            "rows_unwound", "Rows of the ledgers that rollbacks reversed."
         )
         self.reverts_found = self._counter(
             "reverts_found", "Reverted calls of agents found in blocks."

@@ -3,32 +3,15 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 from api.catalogue import catalogue
-from api.kernel.metrics import PREFIX, ApiMetrics
 from api.kernel.tool import Profile
-from core.db.engine import Database
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def doc(name: str) -> str:
     return (ROOT / "docs" / name).read_text()
-
-
-def test_every_metric_of_the_api_stands_in_operations() -> None:
-    text = doc("operations.md")
-    names = {
-        family.name.removeprefix(PREFIX)
-        for family in ApiMetrics(
-            cast("Database", SimpleNamespace(connections_in_use=0))
-        ).registry.collect()
-    }
-
-    assert sorted(name for name in names if f"`{name}" not in text) == []
-    assert len(names) == 4
 
 
 def test_every_route_stands_in_the_api_page() -> None:
