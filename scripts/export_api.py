@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from api.catalogue import areas, catalogue
+from api.kernel.operation import Operation
+from api.kernel.tool import Profile
 from api.main import api_document
 from scripts import export_client
 
@@ -19,33 +21,40 @@ HEAD = """# The API
 
 Every route, generated from `api/areas/*/operations.py`. [openapi.json](openapi.json) has the fields of each, and an
 example of each refusal with its status, `retry_safe` and `who_fixes`; [api-guide.md](api-guide.md) explains
-credentials, money, unknown values and repeated writes. In brackets: who may call.
+credentials, money, unknown values and repeated writes. In brackets: who may call, and the
+[tool](mcp.md) that makes the same call.
 """
 TRUSTED = ("factory", "record_anchor", "x402_adapter")
-TOOLS_HEAD = "| tool | kind | first profile | same call as |\n|---|---|---|---|\n"
+TOOLS_HEAD = "| `profile` | shows |\n|---|---|\n"
+PROFILES = {
+    Profile.CONNECTOR: "registering, prices, statistics, rules, fund and reserve reads",
+    Profile.CLAW: "also earning by tasks, discoveries and rooms",
+    Profile.FULL: "also mandates, policies, transfers",
+}
 
 
 def page() -> str:
     parts = [HEAD]
     for area in areas():
         calls = "".join(
-            f"- `{one.method} {one.path}` ({one.auth}): {one.summary}\n" for one in area.operations
+            f"- `{one.method} {one.path}` ({one.auth}{_tool_of(one)}): {one.summary}\n"
+            for one in area.operations
         )
         parts.append(f"\n## {area.name}\n\n{area.about}\n\n{calls}")
     return "".join(parts)
 
 
+def _tool_of(operation: Operation) -> str:
+    return "" if operation.tool is None else f"; tool `{operation.tool.name}`"
+
+
 def tools_page() -> str:
-    """docs/mcp.md as it is, with the table of today's tools."""
+    """docs/mcp.md as it is, with the table of today's tools by the first profile that has them."""
     before, _, after = (DOCS / "mcp.md").read_text().partition(TOOLS_HEAD)
-    rows = [
-        (operation.tool, operation)
-        for operation in catalogue().operations
-        if operation.tool is not None
-    ]
+    tools = [one.tool for one in catalogue().operations if one.tool is not None]
     lines = [
-        f"| `{tool.name}` | {tool.kind} | {tool.profile} | `{operation.method} {operation.path}` |"
-        for tool, operation in rows
+        f"| `{profile}` | {shows}: {', '.join(f'`{one.name}`' for one in tools if one.profile is profile)} |"
+        for profile, shows in PROFILES.items()
     ]
     return before + TOOLS_HEAD + "\n".join(lines) + "\n\n" + after.partition("\n\n")[2]
 

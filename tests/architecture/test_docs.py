@@ -46,7 +46,7 @@ def test_the_guide_names_whose_refusals_are_a_sentence_alone() -> None:
 def test_every_tool_and_profile_stands_in_the_page_of_tools() -> None:
     text = doc("mcp.md")
 
-    assert [name for name in catalogue().tools(Profile.FULL) if f"| `{name}` |" not in text] == []
+    assert [name for name in catalogue().tools(Profile.FULL) if f"`{name}`" not in text] == []
     assert [profile for profile in Profile if f"| `{profile}`" not in text] == []
 
 

@@ -112,7 +112,7 @@ def growing_tables() -> Sequence[GrowingTable]:
 
 FOLDER: Final = ROOT / "docs" / "operations"
 GIGA: Final = 1e9
-LARGE: Final = 100e6  # bytes after a first year
+LARGE: Final = 250e6  # bytes after a first year
 DAY_S: Final = 86_400
 PEAK_CALLS, PEAK_EVENTS = 5, 10  # times the mean of a day
 READS_A_LOOK: Final = 2  # status and worth of a vault
