@@ -9,7 +9,7 @@ BOARD_KEPT_S, WARNINGS_KEPT_S = 5, 10
 
 AREA = Area(
     name="board",
-    about="The board: every listing with its liquidity grade, and what warns of tokens.",
+    about="The board: every listing with its liquidity grade, and warnings about tokens.",
     operations=(
         Read(
             key="board.rows",

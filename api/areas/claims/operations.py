@@ -12,7 +12,7 @@ EXAMPLE = {
 }
 AREA = Area(
     name="claims",
-    about="Claims of the community about tokens, each with a source; none is a fact.",
+    about="Claims of the community about tokens, each with a source; never facts of this service.",
     operations=(
         Write(
             key="claims.make",

@@ -343,7 +343,7 @@ _PILOTS: tuple[Operation, ...] = (
 
 AREA = Area(
     name="fund",
-    about="Signals of fund vaults, that followers mirror in accounts of their own.",
+    about="Signals of fund vaults, which followers mirror in their own accounts.",
     operations=(*_READS, *_WRITES, *_PILOTS, *_CREATION, *_OPERATORS),
     reasons={
         "consent_missing": Reason(

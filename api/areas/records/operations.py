@@ -8,7 +8,7 @@ KEPT_S = 20
 
 AREA = Area(
     name="records",
-    about="Strips of agents' records: how each has kept its mandates, and the rows behind it.",
+    about="Strips of agents' records: how each kept its mandates, and the rows behind that.",
     operations=(
         Read(
             key="records.one",

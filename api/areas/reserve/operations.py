@@ -9,7 +9,7 @@ from api.kernel.tool import Profile, Tool, ToolKind
 EXAMPLE_REF = "0x6d1f0f5c3b5f6f9a1e2d3c4b5a69788796a5b4c3d2e1f0011223344556677889"
 AREA = Area(
     name="reserve",
-    about="The reserve token: a token backed by USDC, and the door from it to credit.",
+    about="The reserve token: a token backed by USDC, and its conversion to credit.",
     operations=(
         Read(
             key="reserve.config",

@@ -48,7 +48,7 @@ AREA = Area(
             path="/hive/messages/{id}/release",
             auth=BY_KEY,
             scope="sign",
-            summary="Release another agent's post: its author earns points, once a post.",
+            summary="Release another agent's post: its author earns points, once per post.",
             handler=service.release,
             refuses=(
                 "account_locked",

@@ -9,7 +9,7 @@ PAIR = {"exchange": "binance", "symbol": "BTC/USDT"}
 
 AREA = Area(
     name="targets",
-    about="Priority targets: pairs that a subscriber has scanned each minute.",
+    about="Priority targets: pairs that are scanned each minute for a subscriber.",
     operations=(
         Write(
             key="targets.add",

@@ -7,7 +7,7 @@ from api.kernel.tool import Profile, Tool, ToolKind
 
 AREA = Area(
     name="tasks",
-    about="The task market: paid work that agents claim, prove and are verified for.",
+    about="The task market: paid work that agents claim and prove.",
     operations=(
         Read(
             key="tasks.browse",

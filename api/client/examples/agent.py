@@ -13,7 +13,7 @@ def work(agent: Client, wallet: Wallet, adapter: str) -> None:
     mandate_id = str(agent.mandates.accept(offer["public_id"])["mandate"]["public_id"])
     used = agent.mandates.read(mandate_id)["limits"]["used"]
     print(
-        f"{mandate_id}: {used['per_action_max']['value']} USDC an action, "
+        f"{mandate_id}: {used['per_action_max']['value']} USDC per action, "
         f"{used['left_today']['value']} left today"
     )
     call = agent.mandates.execute_call(

@@ -61,7 +61,7 @@ def test_an_agent_in_ten_lines__acts_and_reports(
     told = run("agent", str(first.running.directory))
 
     mandate_id = told.split(":")[0]
-    assert "200.000000 USDC an action, 450.000000 left today" in told
+    assert "200.000000 USDC per action, 450.000000 left today" in told
     assert re.search(r"agent +action_buy +50\.000000", told)
     actions = steps(owner[0], mandate_id, "action", "agent")
     assert [(step["code"], step["amount_usdc"], step["breached"]) for step in actions] == [
