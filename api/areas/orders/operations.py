@@ -62,7 +62,7 @@ AREA = Area(
             auth=BY_OPERATOR,
             family=Family.WALLET,
             summary="Record what became of a prepared order, and the signal that it follows; the "
-            "venue has to bear it out.",
+            "venue must confirm it.",
             handler=service.record,
             example={"confirm_id": CONFIRM_ID, "outcome": "not_sent"},
             refuses=(
