@@ -71,6 +71,7 @@ MAY_READ_THE_CLOCK = {
     "api/client": "runs on the caller's machine",
     "api/main.py": "hands the clock down",
     "api/worker.py": "hands the clock down",
+    "core/chain/nodes.py": "a node that syncs is far behind the clock, too, one that others outbid with tomorrow is not",
     "core/startup.py": "holds the clock itself against the database's",
     "indexer/chain/context.py": "gives the metrics a clock by default",
     "indexer/main.py": "hands the clock down",
