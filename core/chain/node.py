@@ -22,6 +22,9 @@ MOST_CALLS: Final = 400  # a batch: geth refuses more than 1,000, some providers
 BACKOFF: Final = wait_exponential_jitter(initial=1, max=60, jitter=0.25)
 MOST_PAUSE_S: Final = 30.0  # of a node's Retry-After
 LEARNT_S: Final = 60.0
+LEAST_PER_S: Final = (
+    5.0  # that a plan is taken to grant: who was limited while it sent less is not why
+)
 CANNOT_S: Final = 30.0
 TROUBLE_S: Final = 1.0  # another call may well succeed
 STANDS_STILL_S: Final = 30.0  # then a lower head is believed: the higher one may have been a lie
@@ -149,8 +152,9 @@ class ChainNode:
         elif failure.kind is FailureKind.RATE_LIMIT and sent_at >= self._eases_at:
             self._failed_in_a_row += 1
             sent = sum(part for at, part in self._sent if now - 1 < at <= now)
-            self._limit_per_s = max(1.0, 0.9 * min(self.calls_per_s, max(sent, calls)))
-            self.calls_per_s, self._limited_at = max(1.0, self._limit_per_s / 2), now
+            least = min(LEAST_PER_S, self._most_per_s)
+            self._limit_per_s = max(least, 0.9 * min(self.calls_per_s, max(sent, calls)))
+            self.calls_per_s, self._limited_at = max(least, self._limit_per_s / 2), now
             pause_s = max(
                 min(failure.retry_after_s, MOST_PAUSE_S), _backoff_s(self._failed_in_a_row)
             )

@@ -16,6 +16,7 @@ import pytest
 
 from core.db.embedded import EmbeddedPostgres
 from core.db.engine import Bounds, Database
+from keeper.stop_rows import UNWANTED_S
 from tests.integration.chain_fixtures import DeployedChain, deploy_contracts, start_anvil
 from tests.integration.chaos.crew import Crew
 from tests.integration.chaos.postgres import dsn_of, url_of
@@ -85,10 +86,10 @@ def come_to_rest(story: Story) -> None:
     for _ in range(SAFE_BLOCKS):
         story.world.mine()
     story.see_block()
-    for _ in range(CALM_BLOCKS):
-        if not story.is_under_way():
-            break
+    more, until = 0, time.monotonic() + 2 * UNWANTED_S  # a stop that nobody wants ends by the clock
+    while story.is_under_way() and (more < CALM_BLOCKS or time.monotonic() < until):
         story.see_block()
+        more += 1
     story.crew.end()
     story.steps.append(
         f"quiet after {blocks} calm blocks" if quiet else f"not quiet after {blocks} calm blocks"

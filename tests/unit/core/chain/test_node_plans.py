@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chain.errors import RpcError, RpcUnreachableError
+from core.chain.node import LEAST_PER_S
 from core.chain.nodes import DEADLINE_S
 from tests.each import each
 from tests.unit.core.chain.scripted import Script, World, good, refusing, status, unreachable
@@ -95,6 +96,15 @@ def test_block_after_block__a_plan_is_learned_and_mostly_used(
         world.now += 0.01
     assert len(plan.served) > 0.65 * per_s * (world.now - 100)
     assert world.stats("a").calls_per_s <= 2 * per_s
+
+
+def test_limited_at_its_first_call__a_plan_of_a_few_calls_a_second_is_left() -> None:
+    """Others of the same key had used it up; at one call a second nothing was read for a minute."""
+    world = World("a", calls_per_s=2_000)
+    world.nodes["a"] = lambda body: (status(429) if len(world.asked) == 1 else good)(body)
+    world.call()
+    assert world.stats("a").failures == {"rate_limit": 1}
+    assert world.stats("a").calls_per_s >= LEAST_PER_S
 
 
 def test_single_calls_refused__those_that_came_are_not_asked_again() -> None:
