@@ -4,7 +4,7 @@ Blocks are drawn by a random 32-byte point: hashes are spread evenly, so the nex
 is a fair draw, at the cost of one look-up however long the table is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -68,6 +68,14 @@ def add_finding(session: WriteSession, chain_id: int, finding: Fault, now: datet
         seen_at=now,
     )
     return session.scalar(statement.on_conflict_do_nothing().returning(AuditFinding.id))
+
+
+def add_findings(
+    session: WriteSession, chain_id: int, findings: Iterable[Fault], now: datetime
+) -> dict[int, Fault]:
+    """As `add_finding`; those that are new, by id."""
+    added = ((add_finding(session, chain_id, one, now), one) for one in findings)
+    return {id_: one for id_, one in added if id_ is not None}
 
 
 def open_findings(session: Session, chain_id: int, limit: int | None = None) -> list[OpenFinding]:

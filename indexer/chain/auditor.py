@@ -139,15 +139,13 @@ class Auditor:
         """Those that were not written before."""
         if not findings:
             return []
-        chain, now, new = self._chain, self._clock(), list[Fault]()
+        chain = self._chain
         with chain.database.write() as session:
             chain.fence(session)
-            for fault in findings:
-                id_ = repository.add_finding(session, chain.chain_id, fault, now)
-                if id_ is not None:
-                    new.append(fault)
-                    log.error("audit finding", id=id_, kind=fault.kind.value, what=fault.what)
-        return new
+            new = repository.add_findings(session, chain.chain_id, findings, self._clock())
+        for id_, fault in new.items():
+            log.error("audit finding", id=id_, kind=fault.kind.value, what=fault.what)
+        return list(new.values())
 
     def _end(self, blocks: int, ledgers: int) -> None:
         now, chain_id = self._clock(), self._chain.chain_id

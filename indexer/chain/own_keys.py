@@ -209,12 +209,10 @@ class OwnKeys:
         return dict(enumerate(own, start=used))
 
     def _write(self, found: Sequence[Fault], looks: Sequence[LookedAt]) -> list[Fault]:
-        chain_id, at, new = self._chain.chain_id, self._clock(), list[Fault]()
+        chain_id, at = self._chain.chain_id, self._clock()
         with self._chain.database.write() as session:
             self._chain.fence(session)
-            for fault in found:
-                identifier = repository.add_finding(session, chain_id, fault, at)
-                new += [] if identifier is None else [fault]
+            new = list(repository.add_findings(session, chain_id, found, at).values())
             for one in looks:
                 repository.note_looked_at(session, chain_id, one)
             repository.resolve_explained(session, self._explained(session), at)
