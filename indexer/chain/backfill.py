@@ -9,7 +9,8 @@ Laws
 - A range is as long as its logs are few: memory does not grow with the distance.
 - Vaults prove their own logs (log_proof.py). What no vault logs is asked of each other node too; where
   they differ the range is halved, and of a single block its receipts are believed. Whoever had it
-  otherwise rests, and is not asked meanwhile. Where none answers the range waits, ALONE at most.
+  otherwise rests, and is not asked meanwhile. Where none answers the range waits: for ALONE,
+  after which one node's word is enough until another answers several ranges in a row.
 - Ranges hold logs, not receipts. Reverted calls of these blocks are looked up afterwards
   (reverts.py).
 """
@@ -50,18 +51,22 @@ WORTH_IT = 32  # blocks below `finalized`; a shorter way is gone block by block
 WITHIN_S = 5.0  # for another node to answer
 REST_S = 120.0  # of a node that left something out
 ALONE = timedelta(minutes=10)
+SHORTEST = 5  # blocks whose logs every plan grants: nobody answers a range because it is shorter
 
 
 class RangeDisputedError(OutsideError):
-    """Nodes say different things of some blocks, or only one says anything."""
+    """Nodes say different things of some blocks."""
+
+
+class RangeUnconfirmedError(RangeDisputedError):
+    """Only one node says anything of some blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A range under way: where it starts, and on which block."""
+    """A range under way: how long it is, and on which block it starts."""
 
-    first: int
-    last: int
+    blocks: int
     parent_hash: str
     facts: Future[list[BlockFacts]]
 
@@ -114,14 +119,11 @@ class Backfill:
         try:
             facts = ahead.facts.result()
         except (RpcError, RangeDisputedError) as error:
-            if not self._size.failed(ahead.last - ahead.first + 1):
+            least = SHORTEST if isinstance(error, RangeUnconfirmedError) else 1
+            if not self._size.failed(ahead.blocks, least):
                 raise
-            log.info(
-                "range failed",
-                blocks=ahead.last - ahead.first + 1,
-                next=self._size.blocks,
-                error=str(error),
-            )
+            next_ = self._size.blocks
+            log.info("range failed", blocks=ahead.blocks, next=next_, error=str(error))
             return None
         self._size.took(len(facts), sum(len(block.logs) for block in facts))
         last = facts[-1].header
@@ -141,12 +143,8 @@ class Backfill:
         watch = watch.copy()
         with self._chain.database.read() as session:
             watch.wallets = linked_wallets(session)
-        return _Ahead(
-            first,
-            last,
-            parent_hash,
-            self._fetcher.submit(self._facts, first, last, parent_hash, watch),
-        )
+        facts = self._fetcher.submit(self._facts, first, last, parent_hash, watch)
+        return _Ahead(last - first + 1, parent_hash, facts)
 
     def _facts(self, first: int, last: int, parent_hash: str, watch: WatchList) -> list[BlockFacts]:
         """The facts of each block, from one node; one that lags or contradicts itself rests. Runs
@@ -196,11 +194,13 @@ class Backfill:
         answers = reader.logs_of_each(first.number, last.number, wanted, WITHIN_S, others)
         self._chain.sign()
         found = {name: logs for name, (logs, newest) in answers.items() if newest.hash == last.hash}
-        self._alone_since = None if found else self._alone_since or now
-        if self._alone_since and now - self._alone_since < ALONE:
-            raise RangeDisputedError(f"only one node answered for {len(blocks)} blocks")
         if not found:
+            self._alone_since = self._alone_since or now
+            if now - self._alone_since < ALONE:
+                raise RangeUnconfirmedError(f"only one node answered for {len(blocks)} blocks")
             return {}
+        if self._size.is_calm:  # one that answers now and then is waited for no longer
+            self._alone_since = None
         found[giver] = [one for block in blocks for one in block.logs]
         return {
             name: {one for one in logs if one.address not in watch.vaults}

@@ -15,19 +15,23 @@ class RangeSize:
     def __init__(self) -> None:
         self.blocks, self._calm = self.FIRST, self.CALM
 
+    @property
+    def is_calm(self) -> bool:
+        return self._calm > self.CALM
+
     def took(self, blocks: int, logs: int) -> None:
         """A range came: grow while its logs are few, shrink to the target when they are many."""
         self._calm += 1
         if logs > self.TARGET_LOGS:
             self.blocks = max(1, blocks * self.TARGET_LOGS // logs)
-        elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks and self._calm > self.CALM:
+        elif logs * 2 <= self.TARGET_LOGS and blocks >= self.blocks and self.is_calm:
             self.blocks = min(self.MOST, max(self.blocks + 1, self.blocks * 3 // 2))
 
-    def failed(self, blocks: int) -> bool:
+    def failed(self, blocks: int, least: int = 1) -> bool:
         """A range was refused, or did not come whole in time: ask for half.
 
-        False: it was a single block, and its length is not why.
+        False: it was no longer than `least`, and its length is not why.
         """
         self._calm = 0
-        self.blocks = max(1, blocks // 2)
-        return blocks > 1
+        self.blocks = max(least, blocks // 2)
+        return blocks > least

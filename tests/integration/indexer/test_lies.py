@@ -250,7 +250,7 @@ def test_in_a_range__a_second_node_that_does_not_answer__is_waited_for_before_th
     """One node's word was enough while the other one failed, and nobody asked again."""
     mandate, vault = lived(follower)
     two.wire.lie, two.wire.silent = without(is_event("AdapterListed")), "second"
-    with pytest.raises(RangeDisputedError, match="only one node answered for 1 blocks"):
+    with pytest.raises(RangeDisputedError, match="only one node answered for 5 blocks"):
         follower.catch_up()
     assert follower.story(mandate) == ["signed"]
     two.wire.silent = ""

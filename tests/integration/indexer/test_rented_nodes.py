@@ -3,6 +3,7 @@ heights behind one URL.
 """
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from itertools import product
 
 import pytest
@@ -11,9 +12,11 @@ from core.blocks import queries as repository
 from core.blocks.queries import FINALIZED, SAFE
 from core.errors import OutsideError
 from tests.integration.chain_fixtures import USDC
+from tests.integration.chaos.server import Answer, DropError
 from tests.integration.indexer.clocked import Clocked
 from tests.integration.indexer.conftest import Follower, Issued
 from tests.integration.rented import (
+    Ask,
     OldBranch,
     Pick,
     Plan,
@@ -159,6 +162,38 @@ def test_every_balancer_with_every_plan__is_followed_within_three_blocks(
     rent: Make, follower: Follower, working: Working, case: str
 ) -> None:
     follows_closely(rent, follower, working, case, 40)
+
+
+# History
+
+
+class Failing(Rented):
+    """It answers one in `one_in` requests for logs."""
+
+    one_in, asked = 1, 0
+
+    def answer(self, raw: bytes, ask: Ask) -> Answer:
+        if b"eth_getLogs" in raw:
+            self.asked += 1
+            if self.asked % self.one_in:
+                raise DropError
+        return super().answer(raw, ask)
+
+
+@pytest.mark.parametrize("one_in", few([3, 20], plain=1))
+def test_history_beside_a_second_node_that_answers_now_and_then__is_caught_up_with(
+    rent: Make, follower: Follower, monkeypatch: pytest.MonkeyPatch, one_in: int
+) -> None:
+    """Each answer that was missing halved the range, down to one block; each that came began the wait
+    for the next one anew. The record fell further behind with every minute.
+    """
+    monkeypatch.setattr("indexer.chain.backfill.ALONE", timedelta(seconds=60))
+    second = Failing()
+    second.one_in = one_in
+    follower.deployed.anvil.mine(200)
+    renting = rent(Rented(), second)
+    renting.live(200)
+    assert max(renting.live(10)) <= NEAR
 
 
 # Plans
