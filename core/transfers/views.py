@@ -1,29 +1,50 @@
 """Transfer reports beside the accounts that made them."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
 from sqlalchemy import Select, Text, bindparam, cast, func, select
 from sqlalchemy.orm import Session
 
-from core.hexes import address_or_none
+from core.hexes import address_or_none, hex_of
 from core.identity.tables import Account
 from core.transfers.queries import WEIGHED
+from core.transfers.rules import Direction
 from core.transfers.tables import TransferReport
 
 
-def due_reports(
-    session: Session, chain_id: int, now: datetime, limit: int
-) -> list[tuple[TransferReport, str | None]]:
-    """At most `limit` reports to look at by now, each with its agent's linked wallet (None: none is
-    linked).
+@dataclass(frozen=True, slots=True)
+class DueReport:
+    """A report as it was read; `wallet`: its agent's, None: none is linked. `deadline`: unix second."""
+
+    id: int
+    tx_hash: str
+    state: str
+    direction: Direction
+    deadline: int
+    wallet: str | None
+
+
+def due_reports(session: Session, chain_id: int, now: datetime, limit: int) -> list[DueReport]:
+    """At most `limit` reports to look at by now.
 
     They come in two orders that take turns, so that neither many reports nor large ones keep the
     others waiting: the longest due first; and the largest amount first, of one owner or network
     address one before the second of anybody. The longest due are weighed, some times `limit`.
     """
     found = session.execute(_due(chain_id, limit), {"now": now})
-    return [(report, address_or_none(wallet)) for report, wallet in found]
+    return [
+        DueReport(
+            one.id,
+            hex_of(one.tx_hash),
+            one.state,
+            Direction(one.direction),
+            int(one.deadline_at.timestamp()),
+            address_or_none(wallet),
+        )
+        for one, wallet in found
+    ]
 
 
 @cache

@@ -6,7 +6,8 @@ Laws
   canonical here. Until the indexer and the node have both, nothing is judged.
 - One node answers for all of a look, and what it says of a transaction is held against its block's
   header and against the logs that we keep of it. What contradicts them judges nothing, and that
-  node rests until another one has answered the next look.
+  node rests until another one has answered the next look; so does one that refuses a receipt, or
+  lacks one that another node has when its report would fail for it.
 - What is wrong with one report, or with what it points at, is its own trouble: it is looked at
   again later, the others now.
 - One report is one transaction, fenced: its step and its ledger together, or neither.
@@ -25,6 +26,7 @@ from core.blocks import queries as chain_repository
 from core.blocks.queries import SAFE
 from core.chain.blocks import BlockHeader, TransactionReceipt
 from core.chain.errors import RpcRefusedError
+from core.chain.reader import receipt_of
 from core.db.engine import WriteSession
 from core.hexes import hex_of
 from core.identity.queries import linked_wallets
@@ -43,7 +45,7 @@ from core.transfers.rules import (
     judge,
     moved,
 )
-from core.transfers.views import due_reports
+from core.transfers.views import DueReport, due_reports
 from indexer.chain.context import ChainContext
 from indexer.chain.facts import deposit_of, paid_account, usdc_payees
 from indexer.chain.fetch import BlockContradictionError, receipt_fault
@@ -53,6 +55,7 @@ from indexer.chain.quarantine import MAY_REFUSE, LedgerEntry, Taking, refusal_of
 # written
 LINK_MARGIN_S = 10
 REST_S = 90.0  # of a node that contradicts: a report is looked at again within a minute
+WITHIN_S = 2.0  # for other nodes to say whether they have a receipt
 REPORTS_A_LOOK = 10  # each a receipt and a header; a look a second, beside the tip
 
 log = structlog.get_logger(__name__)
@@ -71,24 +74,10 @@ Answer = TransactionReceipt | RpcRefusedError | None
 Headers = Mapping[str, BlockHeader | None]  # by hash; None: the node lacks it
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """A report that is due, as it was read; `wallet` None: its agent has linked none."""
-
-    id: int
-    tx_hash: str
-    state: str
-    direction: Direction
-    wallet: str | None
-
-
 def watch_deposits(chain: ChainContext, now: datetime) -> list[Moved]:
     """Look at every report that is due, once. Errors: RpcUnreachableError, LeadershipLostError."""
     with chain.database.read() as session:
-        due = [
-            _Due(one.id, hex_of(one.tx_hash), one.state, Direction(one.direction), wallet)
-            for one, wallet in due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
-        ]
+        due = due_reports(session, chain.chain_id, now, REPORTS_A_LOOK)
         mark = chain_repository.cursor(session, SAFE)
         at = -1 if mark is None else mark.number
         safe = chain_repository.kept_header(session, chain.chain_id, at)
@@ -117,18 +106,20 @@ class _Look:
     safe: BlockHeader
     now: datetime
 
-    def step_alone(self, due: _Due, answer: Answer, headers: Headers) -> Moved | None:
+    def step_alone(self, due: DueReport, answer: Answer, headers: Headers) -> Moved | None:
         chain = self.chain
         try:
             if isinstance(answer, RpcRefusedError):
                 raise answer
+            if answer is None and due.deadline < self.safe.timestamp and self._is_elsewhere(due):
+                raise BlockContradictionError(self.safe, f"another node has {due.tx_hash}")
             return self._step(due, answer, None if answer is None else headers[answer.block_hash])
-        except BlockContradictionError as error:
+        except (BlockContradictionError, RpcRefusedError) as error:
             chain.reader.rpc.distrust("contradicts", REST_S)
-            what = "a node contradicts itself or the record"
-            log.warning(what, tx_hash=due.tx_hash, error=str(error))
-        except (RpcRefusedError, *MAY_REFUSE) as error:
-            if not isinstance(error, RpcRefusedError) and refusal_of(error) is None:
+            what = "a node contradicts itself or the record, or refuses a receipt"
+            log.warning(what, tx_hash=due.tx_hash, error=str(error)[:200])
+        except MAY_REFUSE as error:
+            if refusal_of(error) is None:
                 raise
             what = "could not judge a transfer report"
             log.warning(what, tx_hash=due.tx_hash, error=str(error)[:200])
@@ -137,8 +128,15 @@ class _Look:
             transfer_reports.look_again(repository.lock_report(session, due.id), self.now)
         return None
 
+    def _is_elsewhere(self, due: DueReport) -> bool:
+        """Whether another node has the receipt that this one lacks."""
+        asked = [("eth_getTransactionReceipt", [due.tx_hash])]
+        parse = [receipt_of(due.tx_hash)]
+        others = self.chain.reader.rpc.batch_of_others(asked, WITHIN_S, parse)
+        return any(isinstance(one, TransactionReceipt) for (one,) in others.values())
+
     def _step(
-        self, due: _Due, receipt: TransactionReceipt | None, header: BlockHeader | None
+        self, due: DueReport, receipt: TransactionReceipt | None, header: BlockHeader | None
     ) -> Moved | None:
         """None: the indexer does not stand where the node does, or the node lacks the receipt's
         block; or the report has moved on since it was read.
@@ -158,7 +156,7 @@ class _Look:
             watched = Watched(
                 state=State(report.state),
                 amount_e6=report.amount_e6,
-                deadline=int(report.deadline_at.timestamp()),
+                deadline=due.deadline,
                 block_hash=block_hash,
             )
             step = judge(watched, sighting, safe.timestamp)
@@ -183,7 +181,7 @@ class _Look:
     def _sighting(
         self,
         session: WriteSession,
-        due: _Due,
+        due: DueReport,
         receipt: TransactionReceipt,
         header: BlockHeader | None,
     ) -> Sighting | None:
@@ -206,7 +204,9 @@ class _Look:
             funder=funder_of(transfers, due.wallet),
         )
 
-    def _show(self, session: WriteSession, due: _Due, receipt: TransactionReceipt, at: int) -> None:
+    def _show(
+        self, session: WriteSession, due: DueReport, receipt: TransactionReceipt, at: int
+    ) -> None:
         """What reached the wallet in truth is noted as if nobody had reported it: behind what is
         held back of its ledger, if anything is.
         """

@@ -51,7 +51,7 @@ def add_report(session: WriteSession, agent: int, amount_e6: int, due_at: dateti
 
 
 def looked_at(session: WriteSession, limit: int = A_LOOK, now: datetime = NOW) -> list[int]:
-    return [report.id for report, _ in due_reports(session, CHAIN, now, limit)]
+    return [report.id for report in due_reports(session, CHAIN, now, limit)]
 
 
 @pytest.mark.slow
