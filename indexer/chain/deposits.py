@@ -116,13 +116,12 @@ class _Look:
             return self._step(due, answer, None if answer is None else headers[answer.block_hash])
         except (BlockContradictionError, RpcRefusedError) as error:
             chain.reader.rpc.distrust("contradicts", REST_S)
-            what = "a node contradicts itself or the record, or refuses a receipt"
-            log.warning(what, tx_hash=due.tx_hash, error=str(error)[:200])
+            why = str(error)[:200]
         except MAY_REFUSE as error:
             if refusal_of(error) is None:
                 raise
-            what = "could not judge a transfer report"
-            log.warning(what, tx_hash=due.tx_hash, error=str(error)[:200])
+            why = str(error)[:200]
+        log.warning("could not judge a transfer report", tx_hash=due.tx_hash, error=why)
         with chain.database.write() as session:
             chain.fence(session)
             transfer_reports.look_again(repository.lock_report(session, due.id), self.now)
@@ -131,8 +130,8 @@ class _Look:
     def _is_elsewhere(self, due: DueReport) -> bool:
         """Whether another node has the receipt that this one lacks."""
         asked = [("eth_getTransactionReceipt", [due.tx_hash])]
-        parse = [receipt_of(due.tx_hash)]
-        others = self.chain.reader.rpc.batch_of_others(asked, WITHIN_S, parse)
+        rpc, parse = self.chain.reader.rpc, [receipt_of(due.tx_hash)]
+        others = rpc.batch_of_others(asked, WITHIN_S, parse)
         return any(isinstance(one, TransactionReceipt) for (one,) in others.values())
 
     def _step(

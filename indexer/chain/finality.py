@@ -3,7 +3,7 @@
 Laws
 - A height is called so once two nodes have the same block and time there, each up to what it calls so itself
   or to DEEP blocks below its head, and one of them calls it so. Where one node answers, `safe` is
-  its word, and `finalized` is what it said in two looks.
+  its word, and `finalized` is what it said in two looks: of several no higher than DEEP below us.
 - Nothing is called final that is not below our own position: a node that says so of its head has no
   notion of it.
 - Where nodes have different blocks no mark moves: an error of its own. A chain whose nodes know no
@@ -60,12 +60,13 @@ class Finality:
         if self._clock() >= self._again_at:
             found = self.look()
             for tag in TAGS:
-                header = found.get(tag)
+                header, below = found.get(tag), int(tag == FINALIZED)
                 if tag == FINALIZED and self._is_alone:
                     before, self._said_before = self._said_before, header
                     is_said_twice = before and header and header.number >= before.number
                     header = before if is_said_twice else None
-                if header is not None and header.number < cursor.number + (tag == SAFE):
+                    below = 1 if len(self._chain.reader.rpc.names) == 1 else DEEP
+                if header is not None and header.number <= cursor.number - below:
                     self._note(tag, header)
         return self._found
 

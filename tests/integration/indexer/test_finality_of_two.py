@@ -188,3 +188,29 @@ def test_a_rollback__takes_the_marks_back_to_a_block_whose_time_is_agreed(
             assert second == int(
                 clocked.ask("eth_getBlockByNumber", hex(at), False)["timestamp"], 16
             )
+
+
+def test_a_first_node_that_calls_its_newest_block_final__moves_no_mark_while_the_other_is_away(
+    follower: Follower, nodes: Callable[..., Clocked], working: Working
+) -> None:
+    """As Erigon was reported to call it safe (erigontech/erigon 15498). The mark rose to the head, and
+    the next reorg halted the record for good.
+    """
+    mandate, vault = working
+    clocked = nodes("first", "second")
+    clocked.wire.view = lambda call, result: (
+        clocked.ask("eth_getBlockByNumber", hex(clocked.height - 2), False)
+        if is_header(call) and call["params"][0] == "finalized"
+        else result
+    )
+    clocked.wire.dead = {"second"}
+    clocked.rounds(20)
+    follower.deployed.buy(vault, USDC)
+    clocked.rounds(14)
+    follower.deployed.anvil.reorg(8)
+    clocked.wire.dead = set()
+    clocked.rounds(30)
+    assert clocked.errors == {}
+    assert clocked.is_at_head
+    assert clocked.reorgs == 1
+    assert follower.story(mandate)[-1] == "deposit"
