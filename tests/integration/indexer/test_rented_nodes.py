@@ -192,7 +192,7 @@ def test_history_beside_a_second_node_that_answers_now_and_then__is_caught_up_wi
     second.one_in = one_in
     follower.deployed.anvil.mine(200)
     renting = rent(Rented(), second)
-    renting.live(200)
+    renting.live(120)
     assert max(renting.live(10)) <= NEAR
 
 
