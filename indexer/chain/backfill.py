@@ -51,7 +51,6 @@ WORTH_IT = 32  # blocks below `finalized`; a shorter way is gone block by block
 WITHIN_S = 5.0  # for another node to answer
 REST_S = 120.0  # of a node that left something out
 ALONE = timedelta(minutes=10)
-SHORTEST = 5  # blocks whose logs every plan grants: nobody answers a range because it is shorter
 
 
 class RangeDisputedError(OutsideError):
@@ -119,7 +118,7 @@ class Backfill:
         try:
             facts = ahead.facts.result()
         except (RpcError, RangeDisputedError) as error:
-            least = SHORTEST if isinstance(error, RangeUnconfirmedError) else 1
+            least = RangeSize.SHORTEST if isinstance(error, RangeUnconfirmedError) else 1
             if not self._size.failed(ahead.blocks, least):
                 raise
             next_ = self._size.blocks

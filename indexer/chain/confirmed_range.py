@@ -152,7 +152,7 @@ class ConfirmedRanges:
             span = {"above": at.number, "up_to": number}
             log.error("nodes disagree about logs", mark=self._mark, nodes=sorted(new), **span)
         if not is_agreed:
-            self._size.failed(number - at.number)
+            self._size.failed(number - at.number, RangeSize.SHORTEST if len(answered) < 2 else 1)
             return None
         self._size.took(number - at.number, len(best[1]))
         return ConfirmedLogs(at.number, Cursor(number, last_hash), *best, times)

@@ -8,6 +8,7 @@ class RangeSize:
 
     TARGET_LOGS = 10_000
     FIRST, MOST = 64, 2_000
+    SHORTEST = 5  # blocks that every plan grants, unless they hold very many logs
     # ranges that must come before it grows again: where a node stops answering in time, each try
     # costs its time-out
     CALM = 4
@@ -30,8 +31,8 @@ class RangeSize:
     def failed(self, blocks: int, least: int = 1) -> bool:
         """A range was refused, or did not come whole in time: ask for half.
 
-        False: it was no longer than `least`, and its length is not why.
+        False: it was no longer than `least`, and its length is hardly why; a single block is next.
         """
         self._calm = 0
-        self.blocks = max(least, blocks // 2)
+        self.blocks = 1 if blocks == least else max(least, blocks // 2)
         return blocks > least

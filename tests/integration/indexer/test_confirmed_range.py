@@ -133,6 +133,25 @@ def test_what_nodes_are_reported_to_answer(
     assert sorted(name for one in said for name in one["nodes"]) == [f"{one}:80" for one in apart]
 
 
+def test_a_second_node_that_answers_now_and_then__keeps_the_mark_moving(
+    following: Follower, token: TokenOnChain, nodes: Callable[..., Clocked]
+) -> None:
+    """Each answer that was missing halved the range, down to one block: slower than blocks come."""
+    following.deployed.anvil.mine(60)
+    clocked = nodes("first", "second")
+    clocked.rounds(4)
+    turns = itertools.cycle([5, 5, None])  # garbled twice
+    clocked.wire.views = {"second": of_logs(lambda logs: next(turns) or logs)}
+    ranges = ConfirmedRanges(following.chain, RESERVE_CONFIRMED, now_utc)
+    with following.database.read() as session:
+        at = ranges.at(session)
+    to, wanted = clocked.tip.cursor, [{"address": token.address}]
+    for _ in range(40):
+        clocked.pass_time(3)
+        at = ranges.confirm(at, to, math.inf, lambda *_: wanted, lambda *_: None)
+    assert at == to
+
+
 def test_record_and_contract_stay_apart__later_conversions_are_credited_all_the_same(
     following: Follower, token: TokenOnChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,16 @@ def test_a_failure__halves_down_to_a_single_block_and_then_is_another() -> None:
     assert not size.failed(1)
 
 
+def test_failures_that_the_length_hardly_explains__halve_down_to_a_few_blocks_and_one_by_turns() -> (
+    None
+):
+    size, lengths = RangeSize(), list[int]()
+    for _ in range(7):
+        size.failed(size.blocks, RangeSize.SHORTEST)
+        lengths.append(size.blocks)
+    assert lengths == [32, 16, 8, 5, 1, 5, 1]
+
+
 def test_after_a_failure__it_grows_again_once_some_ranges_came() -> None:
     size = RangeSize()
     size.failed(64)
