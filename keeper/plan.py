@@ -41,9 +41,7 @@ NEAREST_BPS = 50  # of the worth; who is nearer, or unread, is no nearer than th
 NEEDED = 2  # voices
 MOVED_BPS = 100  # inclusive: a move of exactly 1 % of the last sent worth is sent
 MARK_EVERY_S = DAY_S  # inclusive: a smaller move is sent when the last mark is exactly a day old
-WRITE_EVERY_S = (
-    60  # inclusive: an unchanged worth is written down again, to show that it was looked at
-)
+WRITE_EVERY_S = 60  # inclusive: an unchanged worth is written again, to show that it was looked at
 ACCEPT_S = 7 * 86_400  # from `eta` on, both ends included; then the proposal has lapsed
 
 

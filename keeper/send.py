@@ -294,10 +294,8 @@ class Sender:
         gas_or_why = gas_of_calls(self._rpc, needed)
         for intent, one in overdue:
             is_awaited = self._has_stop_above(one)
-            cap, fees = (
-                self._caps.of(IntentKind.STOP if is_awaited else intent.kind),
-                fees_of(one.newest),
-            )
+            cap = self._caps.of(IntentKind.STOP if is_awaited else intent.kind)
+            fees = fees_of(one.newest)
             offer = known_now.market.raised(fees, cap, is_stop=False)
             if offer is None:
                 _wait(intent, "its fee is at the cap", nonce=one.newest.nonce,

@@ -106,9 +106,7 @@ class Stop:
     slots: dict[Slot, list[Attempt]] = field(default_factory=dict)
     mined: Attempt | None = None
     receipt: TransactionReceipt | None = None
-    is_seen: bool = (
-        False  # a node's word is that it stopped the vault, and no node's that it failed
-    )
+    is_seen: bool = False  # a node says that it stopped the vault, and none that it failed
     is_doubted: bool = False  # a node calls the vault fallen, though the stop was mined
     is_clear: bool = True  # no attempt of it can hold up another transaction
     end: StopEnd | None = None

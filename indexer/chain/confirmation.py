@@ -2,7 +2,7 @@
 
     our block is said to be gone --> another node that gets on has another block there -> it is gone
                                  |-> one holds it, and none denies it                  -> nothing is done; who said so rests
-                                 |-> one gets on, and is close below                   -> it is waited for
+                                 |-> one gets on, and is below                         -> it is waited for
                                  '-> none says anything of it, or there is no other    -> gone, once said twice in a row
     a block that was taken back is said to be there: the same, the other way round
 
@@ -23,7 +23,6 @@ from core.errors import OutsideError
 from core.mandate.chain.reader import VaultReader
 
 WITHIN_S = 3.0  # the others' answer
-CLOSE = 64  # blocks: one that is further below, as while it syncs, may be so for hours
 STILL_S = 10  # a node whose head has not moved for so long is no witness against a higher one
 REST_S = 30.0
 
@@ -82,7 +81,7 @@ class Confirmation:
         agrees, waits = dict[str, bool](), False
         for name, (latest, theirs) in headers.items():
             if latest is not None and self.gets_on(name, latest, head.number):
-                waits |= 0 < block.number - latest.number <= CLOSE
+                waits |= latest.number < block.number
                 if theirs is not None and theirs.number == block.number:
                     agrees[name] = (theirs.hash != block.hash) is is_gone
         is_repeated, self._said = self._said == (block, is_gone), (block, is_gone)
