@@ -18,7 +18,7 @@ import numpy as np
 from core.db.engine import WriteSession
 from core.listings.queries import add_listings, find_listing
 from core.listings.rules import Symbol
-from core.market import grading, parts, statistics
+from core.market import parts, statistics
 from core.market.copying import copy_columns, floats, integers, times
 from core.market.facts import DataSource, MarketStatus
 from core.market.ledger.writer import NewWarning, PastWarning, import_history
@@ -99,7 +99,6 @@ def add_pairs(session: WriteSession, pairs: Iterable[ListedPair], now: datetime)
         session.add(_asset([pair for pair in pairs if pair.base == base], asset_id, now))
     session.add(MarketCount(name="listings", n=len(pairs)))
     session.flush()
-    grading.show_peers(session, now)
     return MarketIds(listings, assets)
 
 

@@ -90,35 +90,6 @@ where a.asset_id = b.asset_id
       is distinct from (g.grade, g.worst, g.gpa, coalesce(g.n, 0)::int)
 """)
 
-# Sorted once, when it changes, instead of at every read.
-_PEERS: Final = text(
-    """
-with found as (
-    select exchange, array_agg(in_spread_bps order by in_spread_bps) filter (where in_spread_bps is not null) as spread,
-           array_agg(in_depth_usd order by in_depth_usd) filter (where in_depth_usd is not null) as depth,
-           array_agg(coalesce(in_slip_10k_bps, 'Infinity') order by coalesce(in_slip_10k_bps, 'Infinity')) as slip,
-           array_agg(in_volume_24h_usd order by in_volume_24h_usd) filter (where in_volume_24h_usd is not null) as volume
-    from listing_state where in_hours > 0 and status is distinct from 'delisted' group by exchange
-), gone as (
-    delete from market_peers where exchange not in (select exchange from found)
-)
-insert into market_peers (exchange, spread_bps, depth_usd, slip_10k_bps, volume_24h_usd, spread_n, depth_n, slip_n,
-    volume_n, computed_at)
-select exchange, {thinned}, coalesce(cardinality(spread), 0), coalesce(cardinality(depth), 0),
-       coalesce(cardinality(slip), 0), coalesce(cardinality(volume), 0), :now
-from found
-on conflict (exchange) do update set spread_bps = excluded.spread_bps, depth_usd = excluded.depth_usd,
-    slip_10k_bps = excluded.slip_10k_bps, volume_24h_usd = excluded.volume_24h_usd, spread_n = excluded.spread_n,
-    depth_n = excluded.depth_n, slip_n = excluded.slip_n, volume_n = excluded.volume_n, computed_at = excluded.computed_at
-""".format(  # noqa: S608 (of constants alone)
-        thinned=", ".join(
-            f"case when cardinality({one}) > 1000 then (select array_agg({one}[1 + i * (cardinality({one}) - 1) / 999] "  # noqa: S608 (as above)
-            f"order by i) from generate_series(0, 999) i) else coalesce({one}, '{{}}') end"
-            for one in ("spread", "depth", "slip", "volume")
-        )
-    )
-)
-
 
 @dataclass(frozen=True, slots=True)
 class GradedHour:
@@ -145,11 +116,6 @@ def grade_hour(session: WriteSession, hour: datetime, now: datetime) -> int:
     if found:
         write(session, graded(found, hour), hour, now)
     return len(found)
-
-
-def show_peers(session: WriteSession, now: datetime) -> None:
-    """What the graded pairs of each exchange have, for percentiles among them."""
-    session.execute(_PEERS, {"now": now})
 
 
 def graded(rows: Sequence[Row[Any]], hour: datetime) -> GradedHour:
@@ -219,7 +185,6 @@ def write(session: WriteSession, graded: GradedHour, hour: datetime, now: dateti
     beside |= {"day": hour - DAY, "week": hour - WEEK, "marks": close_buckets(hour)}
     session.execute(text(statement), shown | beside)
     session.execute(_ASSETS, {"hour": hour, "now": now})
-    show_peers(session, now)
 
 
 def _inputs(

@@ -3,26 +3,35 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, cast, func, select
+from sqlalchemy import BigInteger, ColumnElement, Float, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by, distinct_on
 from sqlalchemy.orm import Session
 
 from core.market.bursts import unpacked
-from core.market.rules.research import NO_PEERS, BurstSample, PeerValues
+from core.market.facts import MarketStatus
+from core.market.rules.research import BurstSample, middle_rank
 from core.market.scan_tables import MarketBurst, MarketOnchain
-from core.market.tables import MarketPeers, MarketRollup
+from core.market.tables import MarketListingState, MarketRollup
 
 
 @dataclass(frozen=True, slots=True)
-class PeerFigures:
-    """What the pairs of one exchange had when they were last graded."""
+class PeerRank:
+    """Of a value among `n` pairs, 0 to 100; None: the value is not known, or no pair has one."""
 
-    spread_bps: PeerValues = NO_PEERS
-    depth_usd: PeerValues = NO_PEERS
-    slip_10k_bps: PeerValues = NO_PEERS
-    volume_24h_usd: PeerValues = NO_PEERS
+    rank: float | None
+    n: int
+
+
+# A book that ends before 10,000 dollars is dearer than any figure.
+_OF_PEERS: Final[Mapping[str, ColumnElement[Any]]] = {
+    "spread_bps": MarketListingState.in_spread_bps.expression,
+    "depth_usd": MarketListingState.in_depth_usd.expression,
+    "slip_10k_bps": func.coalesce(MarketListingState.in_slip_10k_bps, inf),
+    "volume_24h_usd": MarketListingState.in_volume_24h_usd.expression,
+}
 
 
 def rollups(session: Session, listing_id: int, since: datetime) -> Sequence[Any]:
@@ -70,17 +79,28 @@ def rollup_columns(session: Session, listing_id: int, since: datetime) -> Rollup
     )
 
 
-def peers(session: Session, exchange: str) -> PeerFigures:
-    """Four sorted arrays, whatever the number of pairs."""
-    row = session.get(MarketPeers, exchange)
-    if row is None:
-        return PeerFigures()
-    return PeerFigures(
-        PeerValues(row.spread_bps, row.spread_n),
-        PeerValues(row.depth_usd, row.depth_n),
-        PeerValues(row.slip_10k_bps, row.slip_n),
-        PeerValues(row.volume_24h_usd, row.volume_n),
+def peer_ranks(
+    session: Session, exchange: str, values: Mapping[str, float | None]
+) -> dict[str, PeerRank]:
+    """By figure (spread_bps, depth_usd, slip_10k_bps, volume_24h_usd) among what the exchange's pairs had
+    when they were last graded.
+    """
+    asked = list[ColumnElement[int]]()
+    for name, of in _OF_PEERS.items():
+        value = literal(values[name], Float(53))
+        counted = func.count().filter(of < value), func.count().filter(of == value)
+        asked += [*counted, func.count(of)]
+    query = select(*asked).where(
+        MarketListingState.exchange == exchange,
+        MarketListingState.in_hours > 0,
+        MarketListingState.status.is_distinct_from(MarketStatus.DELISTED),
     )
+    row = session.execute(query).one()
+    found = dict[str, PeerRank]()
+    for place, name in enumerate(_OF_PEERS):
+        below, equal, n = row[3 * place : 3 * place + 3]
+        found[name] = PeerRank(None if values[name] is None else middle_rank(below, equal, n), n)
+    return found
 
 
 def bursts(session: Session, listing_id: int, since: datetime, limit: int) -> Sequence[Any]:

@@ -42,8 +42,6 @@ from core.market.scan_tables import MarketStateTurn as MarketStateTurn
 from core.market.scan_tables import MarketSummary as MarketSummary
 from core.market.scan_tables import MarketVenueState as MarketVenueState
 from core.market.shadow_tables import MarketInsight as MarketInsight
-from core.market.usual_tables import MarketPeers as MarketPeers
-from core.market.usual_tables import MarketUsual as MarketUsual
 from core.market.warning_tables import MarketWarning as MarketWarning
 from core.market.warning_tables import MarketWarningHead as MarketWarningHead
 from core.market.warning_tables import MarketWarningStanding as MarketWarningStanding
@@ -170,6 +168,26 @@ class MarketRollup(Base):
     withdraw_share: Mapped[float | None]
     truncated_share: Mapped[float | None]
     coverage: Mapped[float]
+
+
+class MarketUsual(Base):
+    """A listing over its trailing seven days of two-hour rows, as of `bucket`, the newest measured one.
+    `spreads`: how many of them have one; `spread_mad_bps`: the median distance from their median.
+    `first_price_usd`: the median of its first seven days. Null: not known.
+    """
+
+    __tablename__ = "market_usual"
+
+    listing_id: Mapped[int] = mapped_column(
+        ForeignKey("listing_state.listing_id"), primary_key=True, autoincrement=False
+    )
+    bucket: Mapped[datetime]
+    spreads: Mapped[int] = mapped_column(Integer, server_default=text("0"))
+    depth_usd: Mapped[float | None]
+    spread_bps: Mapped[float | None]
+    spread_mad_bps: Mapped[float | None]
+    spread_p95_bps: Mapped[float | None]
+    first_price_usd: Mapped[float | None]
 
 
 class MarketGrade(Base):

@@ -82,22 +82,12 @@ def roll(place: JobPlace, now: datetime, held: MarketHeld) -> Mapping[str, Any]:
         parts.ensure_ahead(session, now)
         done = {"before": rollups.roll(session, before, now)}
         done["now"] = rollups.roll(session, bucket, now)
-    return done | {"usual": 0 if held.taken == before else _take(place, held, before)}
-
-
-def _take(place: JobPlace, held: MarketHeld, bucket: datetime) -> int:
-    """What is usual after that bucket, a batch a transaction; what is left follows in the next run."""
-    taken = 0
-    for _ in range(MOST_BATCHES):
-        with place.database.write() as session:
-            count = usual.fold(session, bucket)
-        taken += count
-        if not count:
-            held.taken = bucket
-            break
-    if taken:
-        held.known_at = held.makers_at = LONG_AGO
-    return taken
+    if held.taken == before:
+        return done | {"usual": 0}
+    with place.database.write() as session:
+        done["usual"] = usual.take(session, before)
+    held.taken, held.known_at, held.makers_at = before, LONG_AGO, LONG_AGO
+    return done
 
 
 def grade(place: JobPlace, now: datetime) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, aliased
 from api.areas.reports.tables import StoredReport
 from core.market.board_views import asset_state
 from core.market.identity import CoinGraph
-from core.market.research_views import peers, rollups
+from core.market.research_views import peer_ranks, rollups
 from core.market.rules.grade import Letter
 from core.market.rules.identity import Coin, IdentityGroup, IdentityVerdict
 from core.market.rules.notices import OutcomeKind
@@ -26,7 +26,7 @@ from core.market.rules.report import (
     ReportFacts,
     WarningRow,
 )
-from core.market.rules.research import PairPercentiles, PeerValues, percentiles, slips_of
+from core.market.rules.research import PairPercentiles, rank, slips_of
 from core.market.rules.risk import RiskCalibration, RiskInputs, calibration, risk
 from core.market.rules.warnings import WarningSeverity, WarningType, foreign_outcome
 from core.market.tables import (
@@ -158,23 +158,23 @@ def _percentiles(
     session: Session, state: MarketListingState, history: Sequence[Any]
 ) -> Mapping[str, PairPercentiles]:
     """Of each figure that is known now, in the pair's history and among its exchange's pairs."""
-    beside = peers(session, state.exchange)
     slip = math.inf if state.in_hours and state.in_slip_10k_bps is None else state.in_slip_10k_bps
-    slips = slips_of([row.n for row in history], [row.slip_10k_bps for row in history])
-    figures: tuple[tuple[str, float | None, Sequence[float], PeerValues], ...] = (
-        ("spread", state.in_spread_bps, _known(history, "spread_p50_bps"), beside.spread_bps),
-        ("depth", state.in_depth_usd, _known(history, "depth_2_usd"), beside.depth_usd),
-        ("slip", slip, slips, beside.slip_10k_bps),
-        (
-            "volume",
-            state.in_volume_24h_usd,
-            _known(history, "volume_24h_usd"),
-            beside.volume_24h_usd,
-        ),
-    )
+    values = {
+        "spread_bps": state.in_spread_bps,
+        "depth_usd": state.in_depth_usd,
+        "slip_10k_bps": slip,
+        "volume_24h_usd": state.in_volume_24h_usd,
+    }
+    histories = {
+        "spread_bps": _known(history, "spread_p50_bps"),
+        "depth_usd": _known(history, "depth_2_usd"),
+        "slip_10k_bps": slips_of([row.n for row in history], [row.slip_10k_bps for row in history]),
+        "volume_24h_usd": _known(history, "volume_24h_usd"),
+    }
+    peers = peer_ranks(session, state.exchange, values)
     return {
-        name: percentiles(value, own, others)
-        for name, value, own, others in figures
+        name.partition("_")[0]: PairPercentiles(rank(value, histories[name]), peers[name].rank)
+        for name, value in values.items()
         if value is not None
     }
 

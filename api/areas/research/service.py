@@ -32,14 +32,8 @@ from api.shared.pairs import listing_of
 from core.listings.rules import Symbol, symbol_in_body, symbol_in_path
 from core.listings.tables import ExchangeListing
 from core.market import board_views, research_views
-from core.market.research_views import PeerFigures, RollupColumns
-from core.market.rules.research import (
-    BurstSample,
-    PeerValues,
-    feed_status,
-    percentiles,
-    slips_of,
-)
+from core.market.research_views import RollupColumns
+from core.market.rules.research import BurstSample, feed_status, rank, slips_of
 from core.market.tables import MarketListingState
 from core.targets import views as targets
 from core.targets.limits import target_limits
@@ -82,11 +76,10 @@ def _research(
 ) -> Answer[ResearchPair]:
     pair = _pair(call, caller, listing_of(call, exchange, symbol), days)
     rows = research_views.rollup_columns(call.db, pair.state.listing_id, pair.since)
-    peers = research_views.peers(call.db, pair.state.exchange)
     fields = {
         "meta": _meta(call, pair).model_dump(mode="json"),
         "kpi_2h": _buckets(rows),
-        "percentiles": _percentiles(rows, peers).model_dump(mode="json"),
+        "percentiles": _percentiles(call, pair.state.exchange, rows).model_dump(mode="json"),
         "microburst": _bursts(call, pair).model_dump(mode="json"),
         "onchain": _onchain(call, pair.state.asset_id).model_dump(mode="json"),
         "data_health": _health(rows, pair.state, call.now).model_dump(mode="json"),
@@ -143,25 +136,28 @@ def _buckets(rows: RollupColumns) -> list[dict[str, Any]]:
     ]
 
 
-def _percentiles(rows: RollupColumns, peers: PeerFigures) -> Percentiles:
-    return Percentiles(
-        spread_bps=_percentile(rows.figures["spread_p50_bps"], peers.spread_bps),
-        depth_2_usd=_percentile(rows.figures["depth_2_usd"], peers.depth_usd),
-        slip_10k_bps=_percentile(
-            slips_of(rows.counts["n"], rows.figures["slip_10k_bps"]), peers.slip_10k_bps
-        ),
-        volume_24h_usd=_percentile(rows.figures["volume_24h_usd"], peers.volume_24h_usd),
-    )
-
-
-def _percentile(values: Sequence[float | None], peers: PeerValues) -> PercentileOf:
-    history = [value for value in values if value is not None]
-    if not history:
-        return PercentileOf(value=None, own=None, peers=None, peers_n=peers.n)
-    newest = history[-1]
-    ranks = percentiles(newest, history, peers)
-    value = newest if isfinite(newest) else None
-    return PercentileOf(value=value, own=ranks.own, peers=ranks.peers, peers_n=peers.n)
+def _percentiles(call: ReadCall, exchange: str, rows: RollupColumns) -> Percentiles:
+    """Of the newest value of each figure."""
+    figures = rows.figures
+    known: dict[str, Sequence[float | None]] = {
+        "spread_bps": figures["spread_p50_bps"],
+        "depth_usd": figures["depth_2_usd"],
+        "slip_10k_bps": slips_of(rows.counts["n"], figures["slip_10k_bps"]),
+        "volume_24h_usd": figures["volume_24h_usd"],
+    }
+    histories = {name: [one for one in some if one is not None] for name, some in known.items()}
+    newest = {name: some[-1] if some else None for name, some in histories.items()}
+    peers = research_views.peer_ranks(call.db, exchange, newest)
+    found = {
+        name: PercentileOf(
+            value=None if value is None or not isfinite(value) else value,
+            own=None if value is None else rank(value, histories[name]),
+            peers=peers[name].rank,
+            peers_n=peers[name].n,
+        )
+        for name, value in newest.items()
+    }
+    return Percentiles(depth_2_usd=found.pop("depth_usd"), **found)
 
 
 def _bursts(call: ReadCall, pair: _Pair) -> Microbursts:

@@ -29,17 +29,6 @@ _BPS: Final = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class PeerValues:
-    """Values of `n` pairs, or some of them at even distances; infinite: the book ends before."""
-
-    values: Sequence[float]
-    n: int
-
-
-NO_PEERS: Final = PeerValues((), 0)
-
-
-@dataclass(frozen=True, slots=True)
 class PairPercentiles:
     """Of the newest value; 0 to 100. None: nothing to compare with."""
 
@@ -97,10 +86,6 @@ class FeedStatus(StrEnum):
     NO_DATA = "no_data"
 
 
-def percentiles(value: float, history: Sequence[float], peers: PeerValues) -> PairPercentiles:
-    return PairPercentiles(rank(value, history), rank(value, peers.values))
-
-
 def slips_of(counts: Sequence[int | None], slips: Sequence[float | None]) -> list[float]:
     """Of the buckets that were measured, in their order; infinite where the middle book ends before."""
     pairs = zip(counts, slips, strict=True)
@@ -115,12 +100,15 @@ def middle_slip(counts: Sequence[int | None], slips: Sequence[float | None]) -> 
 
 
 def rank(value: float, among: Sequence[float]) -> float | None:
-    """100 (below + equal / 2) / all."""
-    if not among:
-        return None
+    """None: there is none to compare with."""
     values = np.asarray(among)
     below, equal = np.count_nonzero(values < value), np.count_nonzero(values == value)
-    return float(100 * (below + equal / 2) / len(among))
+    return middle_rank(below, equal, len(among))
+
+
+def middle_rank(below: int, equal: int, count: int) -> float | None:
+    """100 (below + equal / 2) / all. None: of none."""
+    return 100 * (below + equal / 2) / count if count else None
 
 
 def burst_trigger(

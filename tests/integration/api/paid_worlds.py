@@ -42,7 +42,7 @@ from core.jobs.tables import JobRun
 from core.market import bursts
 from core.market.rules.research import BurstSample, BurstSummary, BurstTrigger
 from core.market.scan_tables import MarketAssetGapHour, MarketOnchain, MarketSpread
-from core.market.tables import MarketListingState, MarketPeers
+from core.market.tables import MarketListingState
 from core.money import UsdcE6
 from core.subscriptions.tables import Subscription
 from core.times import instant_text
@@ -358,7 +358,6 @@ def _add_figures(session: WriteSession, ids: MarketIds, now: datetime) -> None:
             at=now,
         )
     )
-    session.execute(update(MarketPeers).values(spread_bps=[1.0, 9.0], spread_n=2))
 
 
 # What is asked

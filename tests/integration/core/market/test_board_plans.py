@@ -9,10 +9,10 @@ from sqlalchemy import event, text
 from sqlalchemy.orm import Session
 
 from core.db.engine import Database
-from core.market import board_views, grading, research_views, warning_views
+from core.market import board_views, research_views, warning_views
+from core.market.research_views import PeerRank
 from core.market.rules.research import rank
 from core.market.warning_views import WarningFilter
-from tests.integration.core.market.conftest import NOON
 
 MANY: Final = 100_000
 MOST_BLOCKS: Final = 3_000
@@ -138,9 +138,7 @@ def test_a_page__reads_no_table_from_its_beginning_to_its_end(many: Database) ->
     assert dear == {}
 
 
-def test_peers_of_ten_thousand_pairs__are_a_thousand_whose_ranks_are_theirs(
-    many: Database,
-) -> None:
+def test_ranks_among_peers__are_those_among_all_their_values(many: Database) -> None:
     with many.write() as session:
         pairs = session.execute(
             text(
@@ -149,17 +147,16 @@ def test_peers_of_ten_thousand_pairs__are_a_thousand_whose_ranks_are_theirs(
                 "where exchange in ('okx', 'coinone') returning exchange, listing_id"
             )
         ).all()
-        grading.show_peers(session, NOON)
-        few, found = (research_views.peers(session, one) for one in ("coinone", "okx"))
     spreads = sorted(float(id_) for exchange, id_ in pairs if exchange == "okx")
     slips = [math.inf if one % 4 == 0 else one for one in spreads]
-    assert found.spread_bps.n == found.slip_10k_bps.n == len(spreads) > 9_000
-    assert len(found.spread_bps.values) == len(found.slip_10k_bps.values) == 1_000
     for value in (spreads[0], spreads[3_333], spreads[-1], math.inf):
-        for some, all_ in ((found.spread_bps, spreads), (found.slip_10k_bps, slips)):
-            assert rank(value, some.values) == pytest.approx(rank(value, all_), abs=0.1)
-    assert few.spread_bps.values == sorted(id_ for exchange, id_ in pairs if exchange == "coinone")
-    assert found.volume_24h_usd.n == 0
+        asked = {"spread_bps": value, "slip_10k_bps": value, "depth_usd": None, "volume_24h_usd": 1}
+        with many.read() as session:
+            found = research_views.peer_ranks(session, "okx", asked)
+        assert found["spread_bps"] == PeerRank(rank(value, spreads), len(spreads))
+        assert found["slip_10k_bps"] == PeerRank(rank(value, slips), len(spreads))
+    assert found["depth_usd"] == PeerRank(None, len(spreads))
+    assert found["volume_24h_usd"] == PeerRank(None, 0)
 
 
 def test_a_page_far_down__reads_the_warnings_of_its_own_rows_alone(many: Database) -> None:

@@ -196,13 +196,13 @@ values (:id, :bucket, 120, 120, 0, 0, :spread, :depth, 1)
                     "depth": 100.0 * (n % 3 + 1),
                 },
             )
-        usual.fold(session, NOON)
+        usual.take(session, NOON)
         found = usual.makers(session, NOON)
         session.execute(
             text("delete from snap_2h where bucket < :at"), {"at": NOON - timedelta(hours=21)}
         )
         session.execute(text("delete from market_usual"))
-        usual.fold(session, NOON)
+        usual.take(session, NOON)
         of_less_than_a_day = usual.makers(session, NOON)
     assert found == {venue.ids[0]: MakerUsual(10.0, 2.0, 200.0)}
     assert of_less_than_a_day == {}

@@ -10,18 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.market.rules.research import (
-    NO_PEERS,
     BurstFacts,
     BurstSample,
     BurstTrigger,
     FeedStatus,
-    PairPercentiles,
-    PeerValues,
     burst_summary,
     burst_trigger,
     feed_status,
     middle_slip,
-    percentiles,
     rank,
     slips_of,
 )
@@ -36,15 +32,14 @@ def test_a_percentile__is_a_middle_rank() -> None:
     assert rank(1, [1, 1, 1]) == 50.0
     assert rank(0, [1]) == 0.0
     assert rank(2, [1]) == 100.0
-    assert percentiles(3, [1, 2, 3, 4], NO_PEERS) == PairPercentiles(62.5, None)
+    assert rank(3, []) is None
 
 
 def test_a_book_that_ends_before__is_dearer_than_any_and_equal_to_its_like() -> None:
     slips = slips_of([120, 120, 0, 120, None], [8.0, None, None, 5.0, None])
     assert slips == [8.0, math.inf, 5.0]
-    assert percentiles(math.inf, slips, PeerValues([1.0, 9.0, math.inf, math.inf], 4)) == (
-        PairPercentiles(100 * 2.5 / 3, 75.0)
-    )
+    assert rank(math.inf, slips) == 100 * 2.5 / 3
+    assert rank(math.inf, [1.0, 9.0, math.inf, math.inf]) == 75.0
     assert rank(9.0, [1.0, 9.0, math.inf, math.inf]) == 37.5
 
 

@@ -1,0 +1,24 @@
+"""What one query answers is not stored: counts of consents, fills, listings, tokens and facts, what the
+pairs of an exchange had, and the trailing weeks of listings beside the figures that follow from them.
+"""
+
+from alembic import op
+
+revision = "0103"
+down_revision = "0102"
+branch_labels = None
+depends_on = None
+
+GONE = ("market_peers",)
+WEEKS = ("began", "starts", "depths_usd", "spreads_bps", "first_prices_usd")
+UNUSED_SINCE = dict.fromkeys([*GONE, *(f"market_usual.{name}" for name in WEEKS)], "0100")
+
+UPGRADE = f"""
+drop table {", ".join(GONE)};
+alter table market_usual add spreads integer not null default 0, drop began, drop starts, drop depths_usd,
+    drop spreads_bps, drop first_prices_usd
+"""
+
+
+def upgrade() -> None:
+    op.execute(UPGRADE)
