@@ -26,7 +26,6 @@ from core.fund.tables import (
     FundSignal,
     FundSignalSale,
     FundVault,
-    FundVaultCount,
     FundVaultEvent,
 )
 from core.hexes import bytes_of
@@ -120,7 +119,6 @@ def freeze(session: WriteSession, rules: FrozenRules, by_id: int | None, now: da
         .values(rules_version=rules.version)
         .execution_options(synchronize_session="fetch")
     )
-    _count_from(session, rules)
     return rules.digest
 
 
@@ -134,45 +132,18 @@ def set_paused(
     session.flush()
 
 
-def counts_of(session: Session, vault_id: int) -> VaultCounts:
-    signals, latest = session.execute(
-        select(func.count(), func.max(FundSignal.at)).where(FundSignal.vault_id == vault_id)
-    ).one()
-    counted = session.get(FundVaultCount, vault_id, populate_existing=True)
-    return VaultCounts(
-        mirrors=0 if counted is None else counted.mirrors,
-        signals=signals,
-        latest_signal_at=latest,
-        fills=0 if counted is None else counted.fills,
+def counts_of(session: Session, vault_id: int, rules_hash: bytes) -> VaultCounts:
+    """`rules_hash`: of the rules in force."""
+    stands = (
+        FundMirror.vault_id == vault_id,
+        FundMirror.revoked_at.is_(None),
+        FundMirror.rules_hash == rules_hash,
     )
-
-
-def _count_from(session: WriteSession, rules: FrozenRules) -> None:
-    """New rules end all consents."""
-    ended = {"rules_hash": rules.digest, "mirrors": 0}
-    statement = insert(FundVaultCount).values(vault_id=rules.vault_id, fills=0, **ended)
-    session.execute(statement.on_conflict_do_update(index_elements=["vault_id"], set_=ended))
-
-
-def _count_mirror(session: WriteSession, vault_id: int, rules_hash: bytes, by: int) -> None:
-    """A consent was given, or ended; one to rules that others replaced meanwhile is counted no more. The
-    last statement that locks, so that followers wait for each other as briefly as can be.
-    """
-    session.execute(
-        update(FundVaultCount)
-        .where(FundVaultCount.vault_id == vault_id, FundVaultCount.rules_hash == rules_hash)
-        .values(mirrors=FundVaultCount.mirrors + by)
-        .execution_options(synchronize_session=False)
-    )
-
-
-def _count_fill(session: WriteSession, vault_id: int) -> None:
-    session.execute(
-        update(FundVaultCount)
-        .where(FundVaultCount.vault_id == vault_id)
-        .values(fills=FundVaultCount.fills + 1)
-        .execution_options(synchronize_session=False)
-    )
+    mirrors = select(func.count()).where(*stands).scalar_subquery()
+    fills = select(func.count()).where(FundFill.vault_id == vault_id).scalar_subquery()
+    signals = select(func.count(), func.max(FundSignal.at), mirrors, fills)
+    count, latest, *beside = session.execute(signals.where(FundSignal.vault_id == vault_id)).one()
+    return VaultCounts(mirrors=beside[0], signals=count, latest_signal_at=latest, fills=beside[1])
 
 
 # Signals
@@ -289,19 +260,7 @@ def revoke(session: WriteSession, account_id: int, vault_id: int, now: datetime)
     """When it ended; None: none stood. The account is held: else a consent that is given meanwhile is not seen. A call
     that began before the consent was given ends it at that time.
     """
-    ended = _end(session, account_id, vault_id, now)
-    if ended is None:
-        return None
-    revoked_at, rules_hash = ended
-    _count_mirror(session, vault_id, rules_hash, -1)
-    return revoked_at
-
-
-def _end(
-    session: WriteSession, account_id: int, vault_id: int, now: datetime
-) -> tuple[datetime, bytes] | None:
-    """When the consent that stood ended, and to which rules it was."""
-    row = session.execute(
+    return session.scalar(
         update(FundMirror)
         .where(
             FundMirror.account_id == account_id,
@@ -309,10 +268,9 @@ def _end(
             FundMirror.revoked_at.is_(None),
         )
         .values(revoked_at=func.greatest(FundMirror.given_at, now))
-        .returning(FundMirror.revoked_at, FundMirror.rules_hash)
+        .returning(FundMirror.revoked_at)
         .execution_options(synchronize_session=False)
-    ).one_or_none()
-    return None if row is None else (row.revoked_at, row.rules_hash)
+    )
 
 
 def consent(
@@ -327,7 +285,7 @@ def consent(
     now: datetime,
 ) -> FundMirror:
     """Replaces the account's consent to this vault, if there is one. The account is held."""
-    ended = _end(session, account_id, vault_id, now)
+    revoke(session, account_id, vault_id, now)
     mirror = FundMirror(
         account_id=account_id,
         vault_id=vault_id,
@@ -339,8 +297,6 @@ def consent(
     )
     session.add(mirror)
     session.flush()
-    if ended is None or ended[1] != rules_hash:
-        _count_mirror(session, vault_id, rules_hash, 1)
     return mirror
 
 
@@ -392,8 +348,6 @@ def report_fill(
             FundFill.identity == fill.identity,
         )
     ).one()
-    if made is not None:
-        _count_fill(session, signal.vault_id)
     return kept, made is not None
 
 

@@ -85,21 +85,6 @@ class FundRules(Base):
     by_id: Mapped[int | None] = mapped_column(ForeignKey("account.id"))
 
 
-class FundVaultCount(Base):
-    """Of a vault: the consents that stand and are to the rules of `rules_hash`, which are in force, and
-    the fills that were reported. Counted when they are made, since anybody may ask how many there are.
-    """
-
-    __tablename__ = "fund_vault_count"
-
-    vault_id: Mapped[int] = mapped_column(
-        ForeignKey("fund_vault.id"), primary_key=True, autoincrement=False
-    )
-    rules_hash: Mapped[bytes] = mapped_column(Hash32)
-    mirrors: Mapped[int]
-    fills: Mapped[int]
-
-
 class FundSignal(Base):
     """A row of the ledger of signals, one chain for all vaults. `mid`: of the market's book when it
     was published, as text; null: unknown.
@@ -160,6 +145,7 @@ class FundMirror(Base):
             unique=True,
             postgresql_where=text("revoked_at is null"),
         ),
+        Index("ix_fund_mirror_vault_id", "vault_id", postgresql_where=text("revoked_at is null")),
     )
 
     id: Mapped[int] = mapped_column(Identity(always=True), primary_key=True)
@@ -221,6 +207,7 @@ class FundFill(Base):
         UniqueConstraint("signal_seq", "account_id", "identity"),
         CheckConstraint(f"side in {sql_list(FillSide)}", name="side"),
         Index("ix_fund_fill_account_id_vault_id_id", "account_id", "vault_id", "id"),
+        Index("ix_fund_fill_vault_id", "vault_id"),
         LOG,
     )
 

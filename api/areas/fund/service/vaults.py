@@ -36,7 +36,7 @@ def read(call: ReadCall, caller: Nobody, command: FundVaultQuery) -> Answer[Fund
     """Errors: Refusal not_found."""
     vault = vault_of(call, command.id)
     rules = fund.rules_in_force(call.db, [vault])[vault.id]
-    counts = fund.counts_of(call.db, vault.id)
+    counts = fund.counts_of(call.db, vault.id, rules.rules_hash)
     return Answer(
         FundVaultRead(
             **_row(vault, rules).model_dump(exclude_unset=True),

@@ -9,12 +9,14 @@ down_revision = "0102"
 branch_labels = None
 depends_on = None
 
-GONE = ("market_peers",)
+GONE = ("fund_vault_count", "market_peers")
 WEEKS = ("began", "starts", "depths_usd", "spreads_bps", "first_prices_usd")
 UNUSED_SINCE = dict.fromkeys([*GONE, *(f"market_usual.{name}" for name in WEEKS)], "0100")
 
 UPGRADE = f"""
 drop table {", ".join(GONE)};
+create index ix_fund_mirror_vault_id on fund_mirror (vault_id) where revoked_at is null;
+create index ix_fund_fill_vault_id on fund_fill (vault_id);
 alter table market_usual add spreads integer not null default 0, drop began, drop starts, drop depths_usd,
     drop spreads_bps, drop first_prices_usd
 """

@@ -102,7 +102,8 @@ def slow_counts(deps: Deps, vault: int) -> tuple[int, int]:
 
 def counts(deps: Deps, vault: int) -> tuple[int, int]:
     with deps.database.read() as session:
-        found = fund.counts_of(session, vault)
+        rules = fund.rules_in_force(session, [session.get_one(FundVault, vault)])[vault]
+        found = fund.counts_of(session, vault, rules.rules_hash)
     return found.mirrors, found.fills
 
 
