@@ -39,7 +39,6 @@ from core.market.scan_tables import (
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
-    MarketCount,
     MarketListingState,
     MarketNetwork,
     MarketOutcome,
@@ -97,7 +96,6 @@ def add_pairs(session: WriteSession, pairs: Iterable[ListedPair], now: datetime)
         listings[state.token_id] = state.listing_id
     for base, asset_id in assets.items():
         session.add(_asset([pair for pair in pairs if pair.base == base], asset_id, now))
-    session.add(MarketCount(name="listings", n=len(pairs)))
     session.flush()
     return MarketIds(listings, assets)
 

@@ -30,12 +30,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session, aliased
 
+from core.listings.tables import ExchangeListing
 from core.market.facts import DataSource
-from core.market.queries import LISTINGS
 from core.market.scan_tables import MarketSummary, MarketVenueState
 from core.market.tables import (
     MarketAssetState,
-    MarketCount,
     MarketListingState,
     MarketNetwork,
     MarketWarningStanding,
@@ -317,8 +316,8 @@ def _ids(ids: Collection[int]) -> Any:
 
 
 def row_count(session: Session) -> int:
-    """Of the whole board; 0 where no listing was added yet."""
-    return session.scalar(select(MarketCount.n).where(MarketCount.name == LISTINGS)) or 0
+    """Of the whole board: each listing that there ever was has one."""
+    return session.scalar(select(func.count()).select_from(ExchangeListing)) or 0
 
 
 def token_ids_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, str]:

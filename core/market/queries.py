@@ -19,12 +19,10 @@ from core.market.rules.notices import TagSighting
 from core.market.tables import (
     MarketAsset,
     MarketAssetState,
-    MarketCount,
     MarketListingState,
     MarketTag,
 )
 
-LISTINGS: Final = "listings"  # that there ever were: each has a row of the board
 WHOLE_SHARE: Final = 0.8  # an answer with less of what was known is half an answer
 _TICKER: Final = re.compile(TICKER_PATTERN)
 
@@ -100,10 +98,6 @@ def learn_markets(
         or any(getattr(old, name) != row[name] for name in _COMPARED)
     ]
     _write(session, changed, source, now)
-    if added := sum(row["listing_id"] not in known for row in changed):
-        add = insert(MarketCount).values(name=LISTINGS, n=added)
-        more = {"n": MarketCount.n + add.excluded.n}
-        session.execute(add.on_conflict_do_update(index_elements=["name"], set_=more))
     here = {row["listing_id"] for row in listed}
     gone = [] if is_partial else [one.listing_id for one in standing if one.listing_id not in here]
     _end(session, gone, now)

@@ -59,17 +59,6 @@ class MarketAsset(Base):
     ticker: Mapped[str] = mapped_column(Text, unique=True)
 
 
-class MarketCount(Base):
-    """How many there are, kept by whoever adds one, in the same transaction: `listings`, those that are
-    delisted too.
-    """
-
-    __tablename__ = "market_count"
-
-    name: Mapped[str] = mapped_column(Text, primary_key=True)
-    n: Mapped[int]
-
-
 class MarketTag(Base):
     """When a base was last seen with and without a special-treatment tag at an exchange."""
 

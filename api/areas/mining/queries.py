@@ -17,7 +17,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from api.areas.mining.rules.registry import BLOCKCHAIN, CONTRACT_ADDRESS
@@ -27,7 +27,6 @@ from api.areas.mining.tables import (
     WRONG,
     MiningEntry,
     MiningFact,
-    MiningFigure,
     MiningGold,
     MiningReview,
     MiningSubmission,
@@ -36,16 +35,10 @@ from core.db import locks
 from core.db.bounded import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
-from core.listings import queries as listings
+from core.listings.tables import ExchangeListing
 
-TOKENS_WITH_FACTS = "tokens_with_facts"
 # the word of the partial indexes' predicate, no parameter: a prepared statement must not lose them
 PENDING: Final[ColumnElement[str]] = literal_column("'pending'")
-
-
-def filled(field_name: str) -> str:
-    """The name of the figure of how many listings have a value of this field."""
-    return f"filled:{field_name}"
 
 
 # Submissions
@@ -257,39 +250,26 @@ def add_fact(
     )
     session.add(fact)
     session.flush()
-    _move(session, filled(entry.field_name), 1)
-    if listings.count_fact(session, entry.listing_id, 1) == 1:
-        _move(session, TOKENS_WITH_FACTS, 1)
 
 
 def drop_fact(session: WriteSession, entry: MiningEntry) -> None:
     """The listing's row is held by the caller."""
     session.execute(delete(MiningFact).where(MiningFact.entry_id == entry.id))
-    _move(session, filled(entry.field_name), -1)
-    if listings.count_fact(session, entry.listing_id, -1) == 0:
-        _move(session, TOKENS_WITH_FACTS, -1)
 
 
-def figures(session: Session) -> Mapping[str, int]:
-    return dict(session.execute(select(MiningFigure.name, MiningFigure.n)).all())
+def count_facts(session: Session, after: datetime) -> Mapping[str, tuple[int, int]]:
+    """By field how many listings have a value of it, and how many of these values were approved later
+    than that (exclusive).
+    """
+    new = func.count().filter(MiningFact.approved_at > after)
+    query = select(MiningFact.field_name, func.count(), new).group_by(MiningFact.field_name)
+    return {name: (n, n_new) for name, n, n_new in session.execute(query)}
 
 
-def facts_since(session: Session, after: datetime) -> Mapping[str, int]:
-    """By field the facts that stand and were approved later than that (exclusive)."""
-    query = select(MiningFact.field_name, func.count()).where(MiningFact.approved_at > after)
-    return dict(session.execute(query.group_by(MiningFact.field_name)).all())
-
-
-def _move(session: WriteSession, name: str, by: int) -> None:
-    figure = update(MiningFigure).where(MiningFigure.name == name)
-    moved = session.execute(figure.values(n=MiningFigure.n + by).returning(MiningFigure.name))
-    if moved.scalar_one_or_none() is None:
-        first = insert(MiningFigure).values(name=name, n=by)
-        session.execute(
-            first.on_conflict_do_update(
-                index_elements=[MiningFigure.name], set_={"n": MiningFigure.n + by}
-            )
-        )
+def tokens_with_facts(session: Session) -> int:
+    tokens = select(func.count(ExchangeListing.base.distinct()))
+    of_facts = tokens.join(MiningFact, MiningFact.listing_id == ExchangeListing.id)
+    return session.scalar(of_facts) or 0
 
 
 # Gold

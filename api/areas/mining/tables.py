@@ -1,7 +1,7 @@
 """What agents submitted, what reviewers decided, and what listings are known to be.
 
 Submissions and reviews are only ever added. An entry's status is the latest of its reviews; facts
-and figures follow from approved entries.
+follow from approved entries.
 """
 
 from datetime import datetime
@@ -141,16 +141,6 @@ class MiningFact(Base):
     value: Mapped[str] = mapped_column(Text)
     approved_at: Mapped[datetime]
     is_clearing: Mapped[bool]
-
-
-class MiningFigure(Base):
-    """Figures of all facts, moved with them: how many each field has, and of how many tokens."""
-
-    __tablename__ = "mining_figure"
-    __table_args__ = (CheckConstraint("n >= 0", name="n"),)
-
-    name: Mapped[str] = mapped_column(Text, primary_key=True)
-    n: Mapped[int]
 
 
 class MiningGold(Base):

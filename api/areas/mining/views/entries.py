@@ -25,7 +25,7 @@ from api.areas.earn.tables import EarnAward, EarnQueue
 from api.areas.earn.views.unpaid import unpaid_count
 from api.areas.mining import queries
 from api.areas.mining.rules.landscape import GroupFigures, LandscapeFigures, by_group
-from api.areas.mining.rules.registry import FIELDS, FieldGroup, slots_of
+from api.areas.mining.rules.registry import FieldGroup, slots_of
 from api.areas.mining.rules.review import EntryStatus, ReviewMethod, ReviewVerdict
 from api.areas.mining.tables import MiningEntry as MiningEntry
 from api.areas.mining.tables import MiningFact, MiningGold, MiningReview
@@ -151,10 +151,9 @@ _STAGES: Final[CompoundSelect[Any]] = union_all(
 
 
 def landscape(session: Session, now: datetime) -> LandscapeFigures:
-    """From figures that are kept: what it costs does not grow with listings."""
-    counts, figures = listings.counts(session), queries.figures(session)
-    filled = by_group({name: figures.get(queries.filled(name), 0) for name in FIELDS})
-    new = by_group(queries.facts_since(session, now - FACTS_WINDOW))
+    counts, facts = listings.counts(session), queries.count_facts(session, now - FACTS_WINDOW)
+    filled = by_group({name: n for name, (n, _) in facts.items()})
+    new = by_group({name: n for name, (_, n) in facts.items()})
     totals = listings.totals(session)
     return LandscapeFigures(
         groups=tuple(
@@ -164,7 +163,7 @@ def landscape(session: Session, now: datetime) -> LandscapeFigures:
         listings=totals.listings,
         simulated_listings=totals.simulated,
         tokens=totals.tokens,
-        tokens_zero_facts=totals.tokens - figures.get(queries.TOKENS_WITH_FACTS, 0),
+        tokens_zero_facts=totals.tokens - queries.tokens_with_facts(session),
     )
 
 

@@ -9,7 +9,10 @@ down_revision = "0102"
 branch_labels = None
 depends_on = None
 
-GONE = ("fund_vault_count", "market_peers")
+GONE = (
+    *("fund_vault_count", "listing_count", "listing_token", "market_count", "market_peers"),
+    "mining_figure",
+)
 WEEKS = ("began", "starts", "depths_usd", "spreads_bps", "first_prices_usd")
 UNUSED_SINCE = dict.fromkeys([*GONE, *(f"market_usual.{name}" for name in WEEKS)], "0100")
 
