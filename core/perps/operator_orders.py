@@ -29,7 +29,7 @@ from core.times import next_day, start_of_day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedOrder:
+class PreparedOrder(CountedOrder):
     """An order. What the venue did not say of fills is None."""
 
     id: int
@@ -38,28 +38,12 @@ class PreparedOrder:
     nonce_ms: int
     order: VenueOrder
     kind: OrderType
-    largest_usdc_e6: UsdcE6
-    placed_at: datetime
-    expires_at: datetime
-    state: OrderState
-    asked_at: datetime | None
     avg_px_e8: int | None
     total_sz_e8: int | None
     oid: int | None
     venue_words: str | None
     reported: ClaimedOutcome | None
     signal_seq: int | None
-
-    @property
-    def counted(self) -> CountedOrder:
-        return CountedOrder(
-            largest_usdc_e6=self.largest_usdc_e6,
-            reduce_only=self.order.reduce_only,
-            placed_at=self.placed_at,
-            expires_at=self.expires_at,
-            state=self.state,
-            asked_at=self.asked_at,
-        )
 
 
 def lock_account(session: WriteSession, account: str) -> None:
@@ -181,6 +165,7 @@ def _prepared(row: PerpsOperatorOrder) -> PreparedOrder:
         ),
         kind=kind,
         largest_usdc_e6=UsdcE6(row.largest_usdc_e6),
+        reduce_only=row.reduce_only,
         placed_at=row.placed_at,
         expires_at=row.expires_at,
         state=OrderState(row.state),

@@ -36,16 +36,14 @@ from core.times import next_day, start_of_day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentOrder:
+class SentOrder(PlacedOrder):
     """An order with its place in the mandate; `expires_at`: the venue takes it no later."""
 
     id: int
     seq: int
     cloid: str
     order: VenueOrder
-    placed_at: datetime
     expires_at: datetime
-    outcome: OrderOutcome
 
 
 # Orders
@@ -103,36 +101,31 @@ def answer(session: WriteSession, order_id: int, found: OrderAnswer) -> bool:
     return True
 
 
-def _placed_today(session: Session, mandate_id: int, now: datetime) -> list[PlacedOrder]:
+def _placed_today(session: Session, mandate_id: int, now: datetime) -> Sequence[SentOrder]:
     query = select(PerpsOrder).where(
         PerpsOrder.mandate_id == mandate_id,
         PerpsOrder.placed_at >= start_of_day(now),
         PerpsOrder.placed_at < next_day(now),
     )
-    return [
-        PlacedOrder(
-            notional_usdc_e6=one.order.notional_usdc_e6,
-            reduce_only=one.order.reduce_only,
-            placed_at=one.placed_at,
-            outcome=one.outcome,
-        )
-        for one in map(_sent, session.scalars(query))
-    ]
+    return [_sent(row) for row in session.scalars(query)]
 
 
 def _sent(row: PerpsOrder) -> SentOrder:
+    order = VenueOrder(
+        asset=row.asset,
+        coin=row.coin,
+        side=Side(row.side),
+        size_e8=row.size_e8,
+        limit_px_e8=row.limit_px_e8,
+        reduce_only=row.reduce_only,
+    )
     return SentOrder(
         id=row.id,
         seq=row.seq,
         cloid=hex_of(row.cloid),
-        order=VenueOrder(
-            asset=row.asset,
-            coin=row.coin,
-            side=Side(row.side),
-            size_e8=row.size_e8,
-            limit_px_e8=row.limit_px_e8,
-            reduce_only=row.reduce_only,
-        ),
+        order=order,
+        notional_usdc_e6=order.notional_usdc_e6,
+        reduce_only=order.reduce_only,
         placed_at=row.placed_at,
         expires_at=row.expires_at,
         outcome=OrderOutcome(row.outcome),

@@ -102,7 +102,7 @@ def prepare(
     )
     largest = largest_fill_usdc_e6(order, market.mid_e8, desk.allowance_bps)
     placed = rows.placed_today(call.db, desk.account, call.now)
-    left = left_today_usdc_e6((one.counted for one in placed), desk.caps, call.now)
+    left = left_today_usdc_e6(placed, desk.caps, call.now)
     if order.reduce_only:
         _require_reducing(desk, order)
     else:
@@ -137,7 +137,7 @@ def execute(
     rows.lock_account(call.db, desk.account)
     held = _held(call, desk, command.confirm_id)
     signer = _signer(desk, held, command.signature)
-    if held.counted.is_settled:
+    if held.is_settled:
         return Answer(_shown(desk, held))
     answer = desk.venue.find(desk.account, held.cloid)
     found = found_state(answer, held.state, held.expires_at, call.now)
@@ -189,7 +189,7 @@ def _market(desk: OperatorDesk, coin: str) -> VenueMarket:
 
 def _settled(call: WriteCall, desk: OperatorDesk, held: PreparedOrder) -> PreparedOrder:
     """Errors: Refusal order_unsettled."""
-    if held.counted.is_settled:
+    if held.is_settled:
         return held
     answer = desk.venue.find(desk.account, held.cloid)
     found = found_state(answer, held.state, held.expires_at, call.now)
@@ -313,7 +313,7 @@ def _room(
 ) -> UsdcE6:
     """What the day leaves. Errors: Refusal over_order_cap."""
     try:
-        return require_caps(largest, [one.counted for one in others], desk.caps, call.now)
+        return require_caps(largest, others, desk.caps, call.now)
     except OverOrderCapError as error:
         raise _over(call, error, others) from error
 
@@ -330,7 +330,7 @@ def _over(call: Call, error: OverOrderCapError, others: Sequence[PreparedOrder])
             "(HL_ORDER_USDC); prepare a smaller one.",
             remaining=left,
         )
-    stale = next((one for one in others if not one.counted.is_settled), None)
+    stale = next((one for one in others if not one.is_settled), None)
     body = {} if stale is None else {"confirm_id": stale.cloid, "outcome": _claimed(stale)}
     return Refusal(
         "over_order_cap",
@@ -387,7 +387,7 @@ def _disproved(held: PreparedOrder, error: OutcomeDisprovedError) -> Refusal:
 
 def _shown(desk: OperatorDesk, held: PreparedOrder) -> OperatorOrderShown:
     order = held.order
-    is_sure = held.state is OrderState.REJECTED and held.counted.is_settled
+    is_sure = held.state is OrderState.REJECTED and held.is_settled
     return OperatorOrderShown.of(
         held,
         confirm_id=held.cloid,
