@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Text, any_, cast, func, select
+from sqlalchemy import Select, Text, any_, cast, func, select
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.orm import Session
 
@@ -82,6 +82,12 @@ def totals(session: Session) -> ListedTotals:
     simulated = func.count().filter(ExchangeListing.is_simulated)
     query = select(func.count(), simulated, func.count(ExchangeListing.base.distinct()))
     return ListedTotals(*session.execute(query.select_from(ExchangeListing)).one())
+
+
+def tokens_of(session: Session, ids: Select[tuple[int]]) -> int:
+    """How many different ones the listings are of."""
+    query = select(func.count(ExchangeListing.base.distinct())).where(ExchangeListing.id.in_(ids))
+    return session.scalar(query) or 0
 
 
 def listings_of(session: Session, ids: Collection[int]) -> Mapping[int, ExchangeListing]:

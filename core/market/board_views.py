@@ -30,7 +30,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 from sqlalchemy.orm import Session, aliased
 
-from core.listings.tables import ExchangeListing
 from core.market.facts import DataSource
 from core.market.scan_tables import MarketSummary, MarketVenueState
 from core.market.tables import (
@@ -317,7 +316,7 @@ def _ids(ids: Collection[int]) -> Any:
 
 def row_count(session: Session) -> int:
     """Of the whole board: each listing that there ever was has one."""
-    return session.scalar(select(func.count()).select_from(ExchangeListing)) or 0
+    return session.scalar(select(func.count()).select_from(MarketListingState)) or 0
 
 
 def token_ids_of(session: Session, listing_ids: Collection[int]) -> Mapping[int, str]:

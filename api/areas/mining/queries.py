@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import (
     Boolean,
     ColumnElement,
+    Select,
     Text,
     and_,
     cast,
@@ -35,7 +36,6 @@ from core.db import locks
 from core.db.bounded import count_up_to
 from core.db.engine import WriteSession
 from core.db.locks import LockClass
-from core.listings.tables import ExchangeListing
 
 # the word of the partial indexes' predicate, no parameter: a prepared statement must not lose them
 PENDING: Final[ColumnElement[str]] = literal_column("'pending'")
@@ -266,10 +266,8 @@ def count_facts(session: Session, after: datetime) -> Mapping[str, tuple[int, in
     return {name: (n, n_new) for name, n, n_new in session.execute(query)}
 
 
-def tokens_with_facts(session: Session) -> int:
-    tokens = select(func.count(ExchangeListing.base.distinct()))
-    of_facts = tokens.join(MiningFact, MiningFact.listing_id == ExchangeListing.id)
-    return session.scalar(of_facts) or 0
+def listings_with_facts() -> Select[tuple[int]]:
+    return select(MiningFact.listing_id)
 
 
 # Gold

@@ -163,7 +163,8 @@ def landscape(session: Session, now: datetime) -> LandscapeFigures:
         listings=totals.listings,
         simulated_listings=totals.simulated,
         tokens=totals.tokens,
-        tokens_zero_facts=totals.tokens - queries.tokens_with_facts(session),
+        tokens_zero_facts=totals.tokens
+        - listings.tokens_of(session, queries.listings_with_facts()),
     )
 
 
