@@ -4,8 +4,8 @@ pairs of an exchange had, and the trailing weeks of listings beside the figures 
 
 from alembic import op
 
-revision = "0103"
-down_revision = "0102"
+revision = "0104"
+down_revision = "0103"
 branch_labels = None
 depends_on = None
 
