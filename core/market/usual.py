@@ -7,14 +7,15 @@ Nothing here commits.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import text
+from sqlalchemy import case, select, text
 from sqlalchemy.orm import Session
 
 from core.db.engine import WriteSession
 from core.market.rollups import BUCKET
 from core.market.rules.insights import MakerUsual
+from core.market.tables import MarketUsual
 
 WEEK: Final = timedelta(days=7)
 LEAST_BUCKETS: Final = 12  # a day of them: of fewer nothing is usual to a maker
@@ -50,14 +51,6 @@ from market_usual v cross join lateral (
 ) begun
 where v.listing_id = u.listing_id and v.first_price_usd is null and begun.bucket <= :ends - interval '7 days'
 """)
-_KNOWN: Final = text("""
-select listing_id, case when bucket >= :week then depth_usd end, case when bucket >= :week then spread_p95_bps end, first_price_usd
-from market_usual
-""")
-_MAKERS: Final = text("""
-select listing_id, spread_bps, spread_mad_bps, depth_usd from market_usual
-where bucket >= :week and spread_bps is not null and depth_usd is not null and spreads >= :least
-""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +71,27 @@ def take(session: WriteSession, bucket: datetime) -> int:
 
 def known(session: Session, now: datetime) -> Mapping[int, UsualFigures]:
     """By listing."""
-    rows = session.execute(_KNOWN, {"week": now - WEEK})
-    return {row[0]: UsualFigures(row[1], row[2], row[3]) for row in rows}
+    is_new = MarketUsual.bucket >= now - WEEK
+    rows = session.execute(
+        select(
+            MarketUsual.listing_id,
+            case((is_new, MarketUsual.depth_usd)),
+            case((is_new, MarketUsual.spread_p95_bps)),
+            MarketUsual.first_price_usd,
+        )
+    )
+    return {listing_id: UsualFigures(*figures) for listing_id, *figures in rows}
 
 
 def makers(session: Session, now: datetime) -> Mapping[int, MakerUsual]:
     """By listing, where spread and depth are known and spreads of LEAST_BUCKETS are."""
-    rows = session.execute(_MAKERS, {"week": now - WEEK, "least": LEAST_BUCKETS})
-    return {row[0]: MakerUsual(row[1], row[2], row[3]) for row in rows}
+    columns: list[Any] = [MarketUsual.spread_bps, MarketUsual.spread_mad_bps, MarketUsual.depth_usd]
+    rows = session.execute(
+        select(MarketUsual.listing_id, *columns).where(
+            MarketUsual.bucket >= now - WEEK,
+            MarketUsual.spread_bps.is_not(None),
+            MarketUsual.depth_usd.is_not(None),
+            MarketUsual.spreads >= LEAST_BUCKETS,
+        )
+    )
+    return {listing_id: MakerUsual(*figures) for listing_id, *figures in rows}
