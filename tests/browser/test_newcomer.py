@@ -98,3 +98,15 @@ def test_newcomer_without_a_wallet__tries_the_whole_story_by_clicks(
     )
     assert as_a_person_s < FIVE_MINUTES_S
     assert opened.errors == []
+
+
+def test_second_browser_of_the_built_in_wallet__makes_an_agent_of_its_own(open_page: Open) -> None:
+    for _ in range(2):
+        opened = open_page()
+        opened.go()
+        newcomer = Newcomer(opened.page)
+        newcomer.click("Try it")
+        newcomer.confirm("Sign a message")
+        newcomer.click("Make a practice agent", newcomer.guide)
+        newcomer.is_asked("Write a mandate")
+        assert opened.errors == []

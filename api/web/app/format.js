@@ -37,7 +37,7 @@ function grouped(digits) {
   return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** @param {number | null | undefined} count */
+/** @param {number | bigint | null | undefined} count */
 export function integer(count) {
   return count === null || count === undefined ? null : grouped(String(count));
 }

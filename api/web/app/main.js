@@ -231,7 +231,9 @@ function Head() {
         ? "block age unknown"
         : isGood
           ? "up to date"
-          : `block ${age} s old`;
+          : age < 60
+            ? "a part is behind"
+            : `block ${age} s old`;
   return html`<a class="row quiet state" href=${link("status")} title="The service's state">
     <span class=${`dot ${tone}`} aria-hidden="true"></span><span class="wide">${chain} ·</span><span>${says}</span></a>`;
 }

@@ -2,7 +2,7 @@
 
 import { addressWord, wordsOf } from "./abi.js";
 import { SELECTORS } from "./contracts.js";
-import { amountText } from "./format.js";
+import { amountText, integer } from "./format.js";
 import { useResource } from "./resource.js";
 import { chosenWallet, FAUCET, isLoopback, readService, wallet, walletState } from "./session.js";
 import { Amount, html, Notice } from "./ui.js";
@@ -49,5 +49,5 @@ export function WalletMoney({ needed }) {
 /** @param {bigint} wei at most five decimals, rounded down */
 function ether(wei) {
   const part = String((wei % 10n ** 18n) / 10n ** 13n).padStart(5, "0");
-  return `${wei / 10n ** 18n}.${part}`.replace(/0{1,3}$/, "");
+  return `${integer(wei / 10n ** 18n)}.${part}`.replace(/0{1,3}$/, "");
 }

@@ -69,7 +69,10 @@ async function makeAgent() {
 /** The first of anvil's accounts that no other agent has. @param {string} bearer @returns {Promise<string>} */
 async function linkWallet(bearer) {
   let said = "No account of the chain is left for an agent. Start `make up` again.";
-  for (const account of (await ask("eth_accounts")).slice(FIRST_AGENT)) {
+  const { agents } = await get("/agents/mine");
+  const taken = new Set(agents.map((one) => one.wallet_address?.toLowerCase()));
+  const accounts = /** @type {string[]} */ (await ask("eth_accounts")).slice(FIRST_AGENT);
+  for (const account of accounts.filter((one) => !taken.has(one.toLowerCase()))) {
     const asked = { wallet_address: account, purpose: /** @type {const} */ ("link") };
     const { message } = await post("/auth/wallet/nonce", asked);
     const bytes = [...new TextEncoder().encode(message)];

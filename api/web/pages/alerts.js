@@ -24,7 +24,7 @@ export default function Alerts() {
     { again: [heard.value] },
   );
   const inbox = useResource((stop) => get("/me/notices", {}, stop), []);
-  return html`<${PageHead} title="Alerts" lead="What you should know, newest first. Nothing here is deleted; what no longer holds says so." />
+  return html`<${PageHead} title="Alerts" lead="What you should know, newest first. Alerts are never deleted; one that no longer applies is marked as ended." />
     <${Read} of=${inbox} what="the notices">${(
       /** @type {{notices: LockNotice[]}} */ { notices },
     ) =>
@@ -34,7 +34,7 @@ export default function Alerts() {
     <${Read} of=${found} what="the alerts">${(/** @type {{rows: AlertView[]}} */ data) => html`
       ${
         data.rows.length === 0
-          ? html`<${Empty} title="Nothing has happened that you must know"><p class="quiet">When a keeper or a role changes, money goes where it counts at cost, or somebody recovers one of your agents, it is said here.</p><div class="row"><a class="button" href=${link("mandates")}>See your mandates</a></div><//>`
+          ? html`<${Empty} title="Nothing needs your attention"><p class="quiet">An alert appears here if a keeper or a role changes, money leaves for a place that is only valued at cost, or one of your agents is recovered.</p><div class="row"><a class="button" href=${link("mandates")}>See your mandates</a></div><//>`
           : html`<${Listed} rows=${data.rows} onDone=${found.reload} />`
       }`}<//>`;
 }

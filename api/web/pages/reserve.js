@@ -55,9 +55,9 @@ export default function Reserve() {
 function Prices({ state }) {
   return html`<section class="card figures" aria-label="Prices">
     <${Figure} label="Redeem price" note="USDC per token; a redemption pays it"><${Amount} exact value=${state.redeem_price} /><//>
-    <${Figure} label="Buy price" note="102 % of what backs a token; the 2 % go to those who hold, over 24 hours"><${Amount} exact value=${state.buy_price} /><//>
+    <${Figure} label="Buy price" note="102 % of what backs a token; the 2 % go to its holders over 24 hours"><${Amount} exact value=${state.buy_price} /><//>
     <${Figure} label="Once all is unlocked" note=${state.unlocked_at === null ? "nothing is locked now" : html`by <${Time} at=${state.unlocked_at} />, if nothing else happens`}><${Amount} exact value=${state.unlocked_price} /><//>
-    <${Figure} label="Reserve ratio" note="1.000000 is covered; more was donated">${state.reserve_ratio ?? "unknown"}<//>
+    <${Figure} label="Reserve ratio" note="1.000000: fully covered; above it: donations">${state.reserve_ratio ?? "unknown"}<//>
     <${Figure} label="As of" note=${`block ${integer(state.block)}`} small><${Time} at=${state.at} /><//>
   </section>
   ${state.is_paused ? html`<${Notice} tone="attention" title="Buying is paused"><p>Redeeming and converting go on.</p><//>` : null}`;
@@ -137,7 +137,7 @@ function Buy({ config, isPaused }) {
       <div class="with-unit"><input id="usd" inputmode="decimal" required pattern="[0-9]{1,12}([.][0-9]{1,6})?" value=${typed} onInput=${(/** @type {InputOf} */ event) => setTyped(event.currentTarget.value)} /><span>USDC</span></div></div>
       <div aria-live="polite">${isAmount ? html`<${Read} of=${quote} what="the quote">${(/** @type {ReserveQuote | null} */ data) => (data ? html`<${Quoted} quote=${data} />` : null)}<//>` : html`<p class="quiet">Write an amount above 0 with at most six decimals.</p>`}</div>
       <div class="row"><button class="primary" disabled=${isBusy || isPaused || !isAmount}>Buy with my wallet</button></div></form>
-    <p class="quiet">Two transactions: the token may take the amount, then the purchase, which fails if it would mint one unit less than quoted.</p>
+    <p class="quiet">Two transactions: an allowance for this amount, then the purchase. It fails rather than mint less than quoted.</p>
     <${Refused} error=${error} /></section>`;
 }
 

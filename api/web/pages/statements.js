@@ -45,7 +45,7 @@ export default function Statements() {
     ) => html`
       <p class="quiet">${data.period.week}: ${clock(data.period.start)} to ${clock(data.period.end)}${data.period.is_complete ? "" : ", not over yet"}. As of ${clock(data.period.as_of)}.</p>
       ${mandate ? html`<${One} data=${data} />` : html`<${All} data=${data} />`}
-      ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Read with it</h2><ul>${data.disclosures.map((one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
+      ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Please note</h2><ul>${data.disclosures.map((one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
 }
 
 /** @param {{data: Statement}} props */

@@ -22,6 +22,7 @@ const WHAT = /** @type {Readonly<Record<string, string>>} */ ({
   migrations: "the tables are this version's",
   indexer: "turns the chain's events into rows",
   keeper: "marks vaults and stops them at the line",
+  scanner: "reads what the exchanges list",
   chain: "the node answers",
 });
 
