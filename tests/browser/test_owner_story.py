@@ -30,6 +30,8 @@ def _live(page: Page, place: Place, agent: Client) -> None:
 
     _buy(agent, place, mandate_id)
     expect(_figure(page, "Left in these 24 hours")).to_contain_text("350.00", timeout=45_000)
+    page.get_by_text("The same as a table").click()
+    expect(page.get_by_role("row", name="the vault's measure").first).to_be_visible()
     page.get_by_role("link", name="Record", exact=True).click()
     expect(page.get_by_role("region", name="the record's steps")).to_contain_text(
         "action in the vault"

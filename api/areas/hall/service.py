@@ -43,7 +43,7 @@ STALE_AFTER: Final = timedelta(minutes=10)
 CHANGES_SHOWN, PROOF_MOST, CURVE_MOST = 10, 200, 366
 ROWS_KEPT: Final = 1_000  # some 10 MB
 NO_STAKE: Final = "Nobody stakes on an agent here: no contract takes an operator's stake."
-SAID_NOTE: Final = "The agent's own words, of paper too; nothing on the chain bears them out."
+SAID_NOTE: Final = "Reported by the agent, paper trading included; nothing on chain confirms it."
 HOUSE_BOOK: Final = "House book"
 NEVER: Final = record_to_json(
     AgentRecord(

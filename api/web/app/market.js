@@ -48,8 +48,8 @@ export function bps(bps) {
  */
 export function Moved({ bps, why }) {
   if (bps === null || bps === undefined) return html`<${Unknown} why=${why} />`;
-  const value = percent(Math.round(bps));
-  return html`<span class=${bps < 0 ? "loss" : bps > 0 ? "settled" : ""}>${bps > 0 ? "+" : ""}${value}</span>`;
+  const whole = Math.round(bps);
+  return html`<span class=${whole < 0 ? "loss" : whole > 0 ? "settled" : ""}>${whole > 0 ? "+" : ""}${percent(whole)}</span>`;
 }
 
 /** A part of a whole as a percentage. @param {number | null | undefined} share */

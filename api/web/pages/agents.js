@@ -150,7 +150,7 @@ function columns(window) {
     },
     {
       key: "course",
-      label: "Course",
+      label: "90 days",
       hint: "Its return 90, 30 and 7 days ago, and now",
       text: (row) =>
         course(row)

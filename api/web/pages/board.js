@@ -46,7 +46,7 @@ function Overview({ coverage, warned }) {
   return html`${coverage?.simulated ? html`<${Notice} title="Simulated market"><p>No real exchange is connected. Prices, grades and warnings come from a simulated market.</p><//>` : null}
     ${troubled.map((one) => html`<${Notice} key=${one.exchange} tone="attention" title=${`${one.exchange} is ${one.state}`}><p>${one.reason ? `${words(one.reason)}; ` : ""}its figures may be out of date.</p><//>`)}
     <section class="card figures" aria-label="Coverage">
-      <${Figure} label="Listings"><${Known} text=${integer(coverage?.listings)} /><//>
+      <${Figure} label="Listings" note="without delisted pairs"><${Known} text=${integer(coverage?.listings)} /><//>
       <${Figure} label="Tokens"><${Known} text=${integer(coverage?.assets)} /><//>
       <${Figure} label="Exchanges" note=${coverage?.exchanges.length === 0 ? "none is watched yet" : troubled.length ? `${troubled.length} in trouble` : "all respond"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
       <${Figure} label="Outcomes foreseen, 90 days" note=${rate && published ? `${rate.hits} of ${rate.units} delistings and designations; ${published.day}, version ${published.version}` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>

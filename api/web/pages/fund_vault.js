@@ -76,7 +76,7 @@ function Paper({ paper }) {
     <p class="quiet">It began with 10,000 USDC on paper and mirrors every signal by the same plans, net of impact and fees.</p>
     ${
       paper === null
-        ? html`<p>Not shown yet. <span class="quiet">It has no mark from before the oldest live signal, and newer figures would tell live ones.</span></p>`
+        ? html`<p>Not shown yet. <span class="quiet">It has no mark from before the oldest live signal, and newer figures would reveal live ones.</span></p>`
         : html`<div class="figures"><${Figure} label="Worth" note=${`${signed(paper.return_bps)} bps since ${day(paper.since)}`} small><${Amount} value=${paper.nav_usd} /><//>
           <${Figure} label="Drawdown" note=${`${paper.max_drawdown_bps} bps at most`} small>${paper.drawdown_bps} <span class="unit">bps</span><//></div>
         <${Plot} points=${(paper.curve ?? []).map((one) => ({ at: one.at, value: Number(one.nav_usd), text: `${usdc(one.nav_usd)} USDC` }))} base=${10_000} name="Worth, USDC"

@@ -174,7 +174,7 @@ function Facts({ data }) {
   const at = vault ? explorer("address", vault) : null;
   return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Facts</h2><dl class="pairs">
     <dt>Vault</dt><dd>${vault ? (at ? html`<a href=${at} rel="noreferrer"><code>${vault}</code></a>` : html`<${Hash} value=${vault} label="the vault" />`) : "none"}</dd>
-    <dt>Terms</dt><dd>${terms?.signed ? (terms.digest_matches && terms.signer_matches ? "● signed; the signature matches" : "▲ signed; the signature does not match what is stored") : "not signed"}</dd>
+    <dt>Terms</dt><dd>${data.simulated ? "simulated; nobody signed them" : terms?.signed ? (terms.digest_matches && terms.signer_matches ? "● signed; the signature matches" : "▲ signed; the signature does not match what is stored") : "not signed"}</dd>
     <dt>Attempts refused on chain</dt><dd>${limits.breaches.reverts.count ?? html`<${Unknown} />`} ${limits.breaches.reverts.not_seen ? html`<details class="quiet"><summary>What this cannot see</summary>${limits.breaches.reverts.not_seen}</details>` : null}</dd>
     <dt>Reports against the rules</dt><dd>${limits.breaches.violations.count ?? html`<${Unknown} />`}</dd>
     <dt>What it is for</dt><dd>${mandate.purpose}</dd>

@@ -15,6 +15,7 @@ import { html, useRef } from "../app/ui.js";
  */
 
 const MOST_ROWS = 2_000;
+const MOST_ACTIONS = 50; // marked at the line; more of them would hide it
 
 /** @param {{id: string, data: WholeMandate}} props */
 export function WorthChart({ id, data }) {
@@ -57,21 +58,34 @@ function seriesOf(events, data) {
   let isMarked = false; // from the first mark on, what was paid in is not what it is worth
   for (const event of [...events].reverse()) {
     const at = event.occurred_at;
-    const mark = /** @type {{worth?: unknown} | undefined} */ (event.payload.mark);
+    const worth = worthOf(event);
     if (event.kind === "deposit") {
       deposited += units(event.amount_usdc) ?? 0n;
       if (!isMarked) points.push({ at, worth: amountText(deposited), from: "funding" });
-    } else if (typeof mark?.worth === "string" && units(mark.worth) !== null) {
-      points.push({ at, worth: mark.worth, from: "keeper's mark" });
+    } else if (worth !== null) {
+      points.push({ at, worth, from: "the vault's measure" });
       isMarked = true;
-    } else if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
+    }
+    if (event.kind === "stop") markers.push({ at, text: "stop", isBad: true });
     else if (event.kind === "withdraw") markers.push({ at, text: "withdraw", isBad: false });
     else if (event.payload.executed) markers.push({ at, text: "action", isBad: false });
   }
   const { worth_est: worth, worth_as_of: asOf } = data.progress;
   if (worth !== null && points.length > 0)
     points.push({ at: asOf ?? new Date().toISOString(), worth, from: "now, estimate" });
-  return { points, markers };
+  const actions = markers.filter((one) => one.text === "action");
+  const shown =
+    actions.length > MOST_ACTIONS ? markers.filter((one) => one.text !== "action") : markers;
+  return { points, markers: shown };
+}
+
+/** What the vault measured when the keeper marked or stopped it. An agent's own figures are none. @param {LedgerEvent} event */
+function worthOf({ payload, reported_by: by }) {
+  const fact = /** @type {{worth_usdc?: unknown} | null} */ (
+    payload.mark ?? payload.stopped ?? null
+  );
+  const worth = fact?.worth_usdc;
+  return by !== "agent" && typeof worth === "string" && units(worth) !== null ? worth : null;
 }
 
 /** @param {{points: Point[], markers: Marker[], mandate: MandateView}} props */

@@ -361,7 +361,7 @@ def _agent_fee(terms: MandateTerms, payee: VaultPayee | None) -> _Draft:
     else:
         text = "The agent gets no share of a gain."
     if terms.agent_fee_bps == DEFAULT_AGENT_FEE_BPS:
-        text += " That is the share of a draft that sets no payout_rule."
+        text += " That is the default share."
     return _Draft(text, params)
 
 

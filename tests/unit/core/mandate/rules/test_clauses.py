@@ -87,8 +87,7 @@ def by_key(
             "agent_fee",
             (
                 "The agent gets 10.00 % of the realised gain at the settlement, and nothing "
-                "without a gain. Deposits are no gain. That is the share of a draft that sets no "
-                "payout_rule."
+                "without a gain. Deposits are no gain. That is the default share."
             ),
         ),
     ],

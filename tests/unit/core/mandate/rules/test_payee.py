@@ -70,7 +70,7 @@ def test_clause_9__says_who_is_paid() -> None:
     assert clause["text_en"] == (
         "The agent gets 10.00 % of the realised gain at the settlement, and nothing without a "
         f"gain. Deposits are no gain. The fee is paid to {AGENT}, which is not the agent. That is "
-        "the share of a draft that sets no payout_rule."
+        "the default share."
     )
     assert clause["params"] == {"pct": "10.00", "payee": AGENT, "payee_is_agent": False}
 
