@@ -286,7 +286,7 @@ idle: build ### what `make up` costs while nobody uses it: processor over a minu
 figures: .venv/.demo ### measure every figure that has a bound, or ONLY=demo,ci,idle,api,keeper: set-up, demo, tests, an idle stack, benches; an hour of a machine that does nothing else
 	@$(PY) -m scripts.figures
 
-screenshots: build .build/browser.ready ### pictures of the console's pages into docs/console: light, dark and at the width of a phone
+screenshots: build .build/browser.ready ### ten pictures of the console into docs/console, or PAGES="earn tasks" in light, dark and at the width of a phone
 	@$(PY) -m tests.browser.screenshots
 
 client: setup ### the wheel of the Python client and verify-record into .build/client, the TypeScript client into .build/client-ts
