@@ -45,17 +45,17 @@ Figure = Annotated[
 
 
 class ShownGradeInputs(AnswerBody):
-    """Medians over the trailing 24 hours."""
+    """Medians of the last 24 hours."""
 
     depth_usd: Figure = Field(description="the smaller of bid and ask depth within 2 % of the mid")
     spread_bps: Figure
     slip_10k_bps: Figure = Field(
-        description="of 10,000 dollars on the worse side; null: the book ends before"
+        description="of 10,000 dollars on the worse side; null: the book is too thin"
     )
     volume_24h_usd: Figure
-    volume_30d_usd: Figure = Field(description="the mean of 30 days")
-    uptime: Figure = Field(description="looks with a valid book, of those expected; 0 to 1")
-    hours: Figure = Field(description="of history")
+    volume_30d_usd: Figure = Field(description="mean daily volume over 30 days, USD")
+    uptime: Figure = Field(description="share of expected scans with a valid book, 0 to 1")
+    hours: Figure = Field(description="hours of history")
     coverage: Figure = Field(description="0 to 1")
 
 
@@ -68,30 +68,30 @@ class OpenWarning(AnswerBody):
 
 class BoardRow(AnswerBody):
     token_id: str
-    token: str = Field(description="the asset's ticker; several coins may share one")
+    token: str = Field(description="the asset's ticker; several coins may share it")
     exchange: str
-    exchange_code: str = Field(description="two letters, as screens show it")
+    exchange_code: str = Field(description="two-letter code of the exchange")
     symbol: str
     status: str | None = Field(description="trading, halted or delisted")
     asset_class: str | None
-    price: Figure = Field(description="the mid, in the quote currency")
+    price: Figure = Field(description="mid price, in the quote currency")
     price_usd: Figure
     spread_bps: Figure
-    bid_2_usd: Figure = Field(description="what bids within 2 % of the mid would pay")
+    bid_2_usd: Figure = Field(description="bid depth within 2 % of the mid, USD")
     ask_2_usd: Figure
-    slip_10k_bps: Figure = Field(description="of 10,000 dollars, on the worse side")
+    slip_10k_bps: Figure = Field(description="slippage of a 10,000 dollar order on the worse side")
     volume_24h_usd: Figure
-    change_24h_bps: Figure = Field(description="of the mid, since about 24 hours ago")
-    change_7d_bps: Figure = Field(description="of the mid, since about seven days ago")
+    change_24h_bps: Figure = Field(description="change of the mid over about 24 hours")
+    change_7d_bps: Figure = Field(description="change of the mid over about seven days")
     week_closes: list[Figure] = Field(
-        description="of the mid, every 12 hours of the week before the grade, the oldest first, with "
+        description="mid prices every 12 hours of the week before the grade, oldest first, with "
         "five significant digits; empty before the first grade"
     )
     is_truncated: bool | None = Field(
-        description="true: the venue gives no deeper book, and depth is at least this"
+        description="true: the venue returns no deeper book, so the real depth is at least this"
     )
-    grade: LetterWord | None = Field(description="of liquidity; null: not enough was seen")
-    score: Figure = Field(description="0 to 100")
+    grade: LetterWord | None = Field(description="liquidity grade; null: not enough data")
+    score: Figure = Field(description="liquidity score, 0 to 100")
     provisional: bool | None
     grade_inputs: ShownGradeInputs
     graded_at: str | None
@@ -100,9 +100,9 @@ class BoardRow(AnswerBody):
     has_st_tag: bool | None
     has_caution: bool | None
     warnings: list[OpenWarning]
-    sampled_at: str | None = Field(description="the minute of the book that is shown")
-    stale: bool = Field(description="no book was measured for three looks, at least three minutes")
-    fault: str | None = Field(description="why the last look measured nothing")
+    sampled_at: str | None = Field(description="minute in which the book was read")
+    stale: bool = Field(description="true: no book for the last three scans, at least 3 minutes")
+    fault: str | None = Field(description="why the last scan measured nothing; null: it did")
     source: str
     simulated: Literal[True] | None = None
 

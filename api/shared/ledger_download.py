@@ -12,5 +12,5 @@ LEDGER_ROWS: Final = 5_000  # of an answer, about 3 MB
 
 class LedgerDownload(Command):
     after: Annotated[
-        int, Field(ge=0, le=2**53 - 1, description="the next_after of the answer before"), WHOLE
+        int, Field(ge=0, le=2**53 - 1, description="the next_after of the previous page"), WHOLE
     ] = 0

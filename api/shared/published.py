@@ -22,11 +22,12 @@ VersionNumber = Annotated[int, Field(ge=1, le=1_000_000), WHOLE]
 
 class Publication(AnswerBody):
     day: str
-    version: int = Field(description="of the day, from 1; the newest unless another is asked for")
-    as_of: InstantText = Field(description="nothing later is in the figures")
+    version: int = Field(description="version within the day, from 1; by default the newest")
+    as_of: InstantText = Field(description="the figures include nothing later than this")
     computed_at: InstantText
     cause: PublishCause = Field(
-        description="first; late_inputs: more is known of that moment; correction: other rules"
+        description="why this version was published; late_inputs: more is known about that "
+        "moment; correction: the rules changed"
     )
 
 

@@ -21,7 +21,7 @@ Figures: TypeAlias = Mapping[str, Any]
 
 
 class PublishCause(StrEnum):
-    """Why a version was written. CORRECTION: by other rules than the version before it."""
+    """Why a version was published. CORRECTION: the rules differ from the previous version's."""
 
     FIRST = "first"
     LATE_INPUTS = "late_inputs"

@@ -43,9 +43,8 @@ class ReserveEventKind(StrEnum):
 
 
 class ConversionStatus(StrEnum):
-    """`waiting`: seen, and to be credited once its block is safe. `held`: for a reference that
-    nobody has registered. `set_aside`: crediting it failed, and it is tried again. `reversed`: a
-    reorg took its block back.
+    """`waiting`: credited once its block is safe. `held`: for a reference that nobody has
+    registered. `set_aside`: crediting failed and is retried. `reversed`: a reorg removed its block.
     """
 
     WAITING = "waiting"

@@ -28,7 +28,7 @@ MOST_FACTOR: Final = (
 
 
 class EthSource(StrEnum):
-    """`market`: the exchanges that are watched. `fixed`: the operator, GAS_ETH_USD."""
+    """`market`: the exchanges that the service scans. `fixed`: set by the operator as GAS_ETH_USD."""
 
     MARKET = "market"
     FIXED = "fixed"

@@ -72,7 +72,7 @@ NO_FEE = (
 
 
 class AuthorizationState(StrEnum):
-    """Of one authorization. DEAD: cancelled, used for something else, or run out."""
+    """State of one authorization. DEAD: cancelled, used for something else, or expired."""
 
     OPEN = "open"
     PAID = "paid"
@@ -88,7 +88,7 @@ class Use(StrEnum):
 
 
 class BuyState(StrEnum):
-    """Of the buy. See NEXT_STEPS for what each says."""
+    """State of the buy; NEXT_STEPS explains each."""
 
     PREPARED = "prepared"
     EXPIRED = "expired"

@@ -32,7 +32,7 @@ USDC = "USDC"
 
 
 class Direction(StrEnum):
-    """Seen from the agent's wallet."""
+    """Direction of the transfer, seen from the agent's wallet."""
 
     IN = "in"
     OUT = "out"

@@ -81,8 +81,8 @@ AREA = Area(
             key="agents.rotate_key",
             path="/agents/{id}/keys/rotate",
             auth=BY_OWNER,
-            summary="Replace all secrets of your agent: key, recovery code and connect's token; a "
-            "waiting wallet is unlinked, scopes stay.",
+            summary="Replace all secrets of your agent: key, recovery code and the bearer token "
+            "from connect; a pending wallet is unlinked, scopes stay.",
             handler=eviction.rotate_key,
             refuses=("not_owner",),
         ),
@@ -90,8 +90,8 @@ AREA = Area(
             key="agents.undo_recovery",
             path="/agents/{id}/recovery/undo",
             auth=BY_OWNER,
-            summary="Undo a recovery of your agent: its secrets are replaced, and the wallet that "
-            "was linked since is unlinked.",
+            summary="Undo a recovery of your agent: its secrets are replaced, and a wallet linked "
+            "since then is unlinked.",
             handler=eviction.undo_recovery,
             refuses=("not_owner", "wrong_status"),
         ),

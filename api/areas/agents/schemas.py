@@ -30,7 +30,7 @@ class OwnAgentPath(Command):
 
 class SelfQuery(Command):
     wallet: Address | None = Field(
-        default=None, description="of the agent to read; without it your own"
+        default=None, description="wallet address of the agent to read; left out: your own agent"
     )
 
 
@@ -43,11 +43,11 @@ class DeclareSelf(Command):
     next_steps: Declared | None = None
     signature: Signature | None = Field(
         default=None,
-        description="of your wallet, over the text of /auth/wallet/nonce of purpose self",
+        description="your wallet's signature of the text from /auth/wallet/nonce with purpose self",
     )
     message: str | None = Field(
         default=None,
-        description="what was signed, where it is not that text: a message of EIP-4361 with its nonce",
+        description="the signed message if it is not that text: an EIP-4361 message with its nonce",
     )
 
 
@@ -61,20 +61,21 @@ class SelfRecord(AnswerBody):
     wallet_address: str | None
     persona: Declared | None
     persona_by: Literal["agent", "owner"] | None = Field(
-        description="owner: the owner's seed, until the agent declares its own"
+        description="who wrote the persona; owner: seeded by the owner, until the agent declares "
+        "its own"
     )
     strategy: Declared | None
     progress: Declared | None
     next_steps: Declared | None
-    is_self_declared: Literal[True] = Field(description="nobody verified any of it")
-    signed: bool = Field(description="the agent's wallet signed this version")
+    is_self_declared: Literal[True] = Field(description="always true: nobody verified any of it")
+    signed: bool = Field(description="true: the agent's wallet signed this version")
     signed_by: str | None
     record_sha256: str | None = Field(
         description="SHA-256 of the agent's four fields as RFC 8785 JSON; null before the first version"
     )
-    message: str | None = Field(description="the text that was signed; it holds record_sha256")
+    message: str | None = Field(description="the signed text, which contains record_sha256")
     signature: str | None
-    version: int = Field(description="how many versions the agent has declared")
+    version: int = Field(description="number of versions that the agent has declared")
     declared_at: str | None
 
 
@@ -86,10 +87,11 @@ class SetScopes(OwnAgentPath):
         description="null: full access; an empty list: none"
     )
     per_order_usd: PositiveUsdc | None = Field(
-        default=None, description="most that one call may spend; null: no limit"
+        default=None, description="USD that a single call may spend; null: no limit"
     )
     per_day_usd: PositiveUsdc | None = Field(
-        default=None, description="most that the calls of a UTC day may spend; null: no limit"
+        default=None,
+        description="USD that all calls of a UTC day together may spend; null: no limit",
     )
 
 
@@ -113,42 +115,41 @@ class FleetAgent(AnswerBody):
     per_day_usd: str | None
     wallet_address: str | None
     wallet_payable_at: str | None = Field(
-        description="from when the agent's starter wallet pays it; null: no wallet is linked"
+        description="from when the starter wallet may pay the linked wallet; null: no wallet is "
+        "linked"
     )
     recovery_can_be_undone: bool = Field(
-        description="the agent was recovered since you last replaced its secrets"
+        description="true: the agent was recovered since you last replaced its secrets"
     )
     accepts_mandates: bool
     registered_at: str
-    last_call_at: str | None = Field(description="null: its key was never used")
+    last_call_at: str | None = Field(description="last call with its key; null: never used")
 
 
 class Fleet(AnswerBody):
     agents: list[FleetAgent]
-    agents_left: int = Field(description="how many more this owner may register")
+    agents_left: int = Field(description="how many more agents this owner may register")
 
 
 class Rotated(AnswerBody):
     user_id: int
-    api_key: str = Field(description="shown once; the old key is dead")
-    recovery_code: str = Field(description="shown once; the old code is dead")
+    api_key: str = Field(description="shown once; the old one no longer works")
+    recovery_code: str = Field(description="shown once; the old one no longer works")
     bearer_token: str = Field(
-        description=(
-            "for wallet registration only, for 24 hours at most; shown once; the old token is dead"
-        )
+        description="for calls with credential bearer, 24 hours at most; shown once; the old one no "
+        "longer works"
     )
-    unlinked_wallet: str | None = Field(
-        description="the wallet that is linked no more; null: nothing was unlinked"
-    )
+    unlinked_wallet: str | None = Field(description="the wallet that was unlinked; null: none")
 
 
 class Unlink(OwnAgentPath):
     signature: Signature = Field(
-        description="of your wallet, over the text of /auth/wallet/nonce of purpose unlink"
+        description="your wallet's signature of the text from /auth/wallet/nonce with purpose "
+        "unlink"
     )
     message: str | None = Field(
         default=None,
-        description="what was signed, where it is not that text: a message of EIP-4361 with its nonce",
+        description="the signed message if it is not that text: an EIP-4361 message with its nonce",
     )
 
 
@@ -159,7 +160,7 @@ class ConfirmWallet(OwnAgentPath):
 class Confirmed(AnswerBody):
     user_id: int
     wallet_address: str
-    wallet_payable_at: str = Field(description="from when the agent's starter wallet pays it")
+    wallet_payable_at: str = Field(description="when the starter wallet may first pay it")
 
 
 # What is known of an agent
@@ -175,20 +176,20 @@ class CreditBuckets(AnswerBody):
 
 class Contributions(AnswerBody):
     mining_submissions: Figure = Field(description="approved values that were not reversed")
-    task_claims: Figure = Field(description="claims that were verified")
+    task_claims: Figure = Field(description="verified task claims")
     points: str | NotRecorded = Field(
-        description="of all approvals that stand, paid or not, with one decimal"
+        description="points of all approvals that were not reversed, paid or not, with one decimal"
     )
-    mandates: dict[str, int] = Field(description="mandates that name the agent, by status")
+    mandates: dict[str, int] = Field(description="mandates that name the agent, counted by status")
 
 
 class Tiers(AnswerBody):
-    subscription: Literal["free", "tier_1", "tier_2"] = Field(description="now")
+    subscription: Literal["free", "tier_1", "tier_2"] = Field(description="tier now in force")
     subscription_until: str | None = Field(
-        description="when everything that was bought ends or has ended; null: nothing was bought"
+        description="when everything bought ends or has ended; null: nothing was bought"
     )
     standing: Literal["bronze", "none"] | NotRecorded = Field(
-        description="bronze: three verified task claims"
+        description="bronze: at least three verified task claims"
     )
 
 
@@ -199,16 +200,12 @@ class VerifiedRecord(AnswerBody):
     owned: bool
     wallet_address: str | None
     registered_at: str
-    credit_balance: int = Field(
-        description="credits that can be spent; bonded ones are not among them"
-    )
+    credit_balance: int = Field(description="credits that can be spent, without bonded ones")
     credits: CreditBuckets
     contributions: Contributions = Field(
-        description="counts; not_recorded where a figure cannot be read"
+        description="counts; not_recorded where a figure is unavailable"
     )
-    reputation: StripLadder | NotRecorded = Field(
-        description="the agent's name on the ladder of verified work"
-    )
+    reputation: StripLadder | NotRecorded = Field(description="the agent's tier by verified work")
     tiers: Tiers
 
 
@@ -216,5 +213,5 @@ class Dashboard(AnswerBody):
     user_id: int
     status: Standing
     credit_balance: int
-    mandates: dict[str, int] = Field(description="mandates that name the agent, by status")
+    mandates: dict[str, int] = Field(description="mandates that name the agent, counted by status")
     review_stages: ReviewStages

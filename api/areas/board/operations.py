@@ -15,8 +15,8 @@ AREA = Area(
             key="board.rows",
             path="/board",
             auth=ANYBODY,
-            summary="List what exchanges trade, the largest volume first.",
-            more="Each row shows the letter beside its inputs; what is unknown is null.",
+            summary="List what exchanges trade, by volume, largest first.",
+            more="Each row shows the grade with the figures behind it; unknown figures are null.",
             handler=service.rows,
             cache=CachePolicy(BOARD_KEPT_S, keeps=True),
         ),
@@ -24,8 +24,8 @@ AREA = Area(
             key="board.warnings",
             path="/board/warnings",
             auth=ANYBODY,
-            summary="List open crisis warnings, the newest first, and how many outcomes warnings "
-            "foresaw.",
+            summary="List open crisis warnings, newest first, and how many outcomes were warned "
+            "of in advance.",
             more="Recall (wci_rate) is shown beside precision and the number of warnings issued.",
             handler=service.warnings,
             cache=CachePolicy(WARNINGS_KEPT_S, keeps=True),
@@ -35,8 +35,8 @@ AREA = Area(
             key="board.ledger",
             path="/board/warnings/ledger",
             auth=ANYBODY,
-            summary="Download the ledger of warnings as canonical JSON lines with row hashes, 5,000 "
-            "rows at most, to verify it.",
+            summary="Download the ledger of warnings as canonical JSON lines with row hashes, to "
+            "verify it; at most 5,000 rows.",
             handler=service.ledger,
             media=("application/x-ndjson",),
         ),
@@ -44,7 +44,7 @@ AREA = Area(
             key="board.timeline",
             path="/board/token/timeline",
             auth=ANYBODY,
-            summary="Read what happened to a token: warnings, outcomes, transfers, listings.",
+            summary="Read a token's history: warnings, outcomes, transfers, listings.",
             handler=service.timeline,
             refuses=("not_found",),
             cache=CachePolicy(WARNINGS_KEPT_S, keeps=True),

@@ -32,7 +32,7 @@ TickerWord = Annotated[
 class BoardRowsQuery(Command):
     exchange: ExchangeId | None = None
     q: QueryWords | None = Field(
-        default=None, description="how symbols begin, such as BTC or BTC/US; any case"
+        default=None, description="prefix of the symbol, such as BTC or BTC/US; case-insensitive"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS), WHOLE] = DEFAULT_ROWS
     offset: Annotated[
@@ -40,7 +40,7 @@ class BoardRowsQuery(Command):
         Field(
             ge=0,
             le=MOST_OFFSET,
-            description="at most 10,000; further on, cursor",
+            description="rows to skip, at most 10,000; use cursor to go further",
             json_schema_extra={
                 "maximum": MOST_PASSED_BY
             },  # the service refuses the rest, and says what to send
@@ -61,48 +61,49 @@ class BoardPlace(Paged):
 
 
 class BoardPage(AnswerBody):
-    """Listings by volume, the largest first."""
+    """Listings by volume, largest first."""
 
     rows: list[BoardRow]
     limit: int
     offset: int
     next_offset: int | None = Field(
-        description="of the page after; null: there is none, or it is beyond 10,000"
+        description="offset of the next page; null: no more pages, or it exceeds 10,000"
     )
-    next_cursor: str | None = Field(description="of the page after; null: there is none")
+    next_cursor: str | None = Field(description="cursor of the next page; null: no more pages")
     total: int | None = Field(
-        description="rows of all pages, of delisted pairs too; null with exchange or q"
+        description="rows on all pages, delisted pairs included; null with exchange or q"
     )
     simulated: Literal[True] | None = None
 
 
 class WarningsQuery(Paged):
     exchange: ExchangeId | None = None
-    token: TickerWord | None = Field(default=None, description="an asset's ticker; any case")
+    token: TickerWord | None = Field(default=None, description="an asset's ticker, in any case")
     type: WarningType | None = Field(default=None, strict=False)
     severity: WarningSeverity | None = Field(default=None, strict=False)
-    all: Flag = Field(default=False, description="those that are over too")
+    all: Flag = Field(default=False, description="true: include warnings that have ended")
     stats_day: UtcDay | None = Field(
-        default=None, description="of UTC: 2026-11-21; the day of `stats`, without it the newest"
+        default=None, description="UTC day of `stats`, such as 2026-11-21; left out: the newest"
     )
     stats_version: VersionNumber | None = Field(
-        default=None, description="of that day; without it the newest"
+        default=None, description="version of that day's `stats`; left out: the newest"
     )
 
 
 class CrisisWarning(AnswerBody):
-    seq: int = Field(description="its row in the ledger of warnings")
+    seq: int = Field(description="number of its row in the ledger of warnings")
     type: str
     severity: str
-    predictive: bool = Field(description="whether it can foresee an outcome; others are outcomes")
+    predictive: bool = Field(description="true: can predict an outcome; false: itself an outcome")
     token: str
     exchange: str
     exchange_code: str
-    token_id: str | None = Field(description="the listing; null: it is about all of them")
-    issued_at: InstantText = Field(description="when its row was committed")
+    token_id: str | None = Field(description="the listing; null: it applies to all listings")
+    issued_at: InstantText = Field(description="when its row was written")
     cleared_at: InstantText | None
     evidence: dict[str, str] = Field(
-        description="what it was issued for, by type; of a cross_exchange_flag exchange, kind and at"
+        description="the evidence, by warning type; for a cross_exchange_flag: exchange, kind and "
+        "at"
     )
 
 
@@ -116,33 +117,34 @@ class WciWindow(AnswerBody):
     """A unit is a spot token at one exchange with an outcome in the window."""
 
     days: int
-    rate: Figure = Field(description="hits / units; null without units")
+    rate: Figure = Field(description="hits / units; null: no units")
     units: int
     hits: int
     by_type: list[OutcomeFigure]
     warnings_issued: int
     precision: Figure = Field(
-        description="of the pairs warned of in the window, the share with an outcome; null: none"
+        description="share of the pairs warned of in the window that had an outcome; null: no "
+        "warnings"
     )
-    xflag_credit: int = Field(description="units that cross_exchange_flag alone foresaw")
-    xflag_any: int = Field(description="units that it foresaw too")
+    xflag_credit: int = Field(description="units that cross_exchange_flag alone predicted")
+    xflag_any: int = Field(description="units that cross_exchange_flag predicted, alone or not")
 
 
 class WciReport(AnswerBody):
-    """By one definition. A later day never restates it."""
+    """Computed by one fixed definition; later days never change it."""
 
     version: str
     wci_definition: str
     day: date
-    headline: WciWindow = Field(description="90 days")
-    second: WciWindow = Field(description="60 days")
-    xflag_credit: int = Field(description="of the headline")
+    headline: WciWindow = Field(description="figures for 90 days")
+    second: WciWindow = Field(description="figures for 60 days")
+    xflag_credit: int = Field(description="xflag_credit of the headline window")
 
 
 class WarningStatistics(AnswerBody):
-    """Null where nothing was counted yet."""
+    """Figures that were not counted yet are null."""
 
-    published: Publication | None = Field(description="which day, and which version of it, this is")
+    published: Publication | None = Field(description="the UTC day and version of these statistics")
     wci_rate: Figure
     wci_definition_version: str
     wci_definition_since: date
@@ -150,7 +152,7 @@ class WarningStatistics(AnswerBody):
     wci_b3: WciReport | None
     wci_b31: WciReport | None
     unsure_notices_90d: int | None = Field(
-        description="notices of 90 days whose title contradicts itself; none of them counts"
+        description="notices of the last 90 days with contradictory titles; none is counted"
     )
 
 
@@ -162,12 +164,12 @@ class BoardWarnings(AnswerBody):
 
 
 class TimelineQuery(Paged):
-    token: TickerWord = Field(description="an asset's ticker; any case")
+    token: TickerWord = Field(description="an asset's ticker, in any case")
     exchange: ExchangeId | None = None
 
 
 class TimelineEntry(AnswerBody):
-    """What is not of its kind is null."""
+    """An event of a token; fields that do not apply to its kind are null."""
 
     at: InstantText
     kind: Literal[
@@ -181,19 +183,19 @@ class TimelineEntry(AnswerBody):
     ]
     exchange: str
     exchange_code: str
-    type: str | None = Field(description="of a warning or an outcome")
-    severity: str | None = Field(description="of a warning")
-    evidence: dict[str, str] | None = Field(description="of a warning, as in its list")
-    direction: Literal["deposit", "withdraw"] | None = Field(description="of a transfer")
-    chain: str | None = Field(description="of a transfer, as CAIP-2 writes it")
-    state: Literal["open", "closed", "unknown"] | None = Field(description="of a transfer")
-    symbol: str | None = Field(description="of a listing")
-    title: str | None = Field(description="of the notice that declared an outcome")
-    url: str | None = Field(description="of that notice")
+    type: str | None = Field(description="type of a warning or an outcome")
+    severity: str | None = Field(description="severity of a warning")
+    evidence: dict[str, str] | None = Field(description="of a warning, as in the list of warnings")
+    direction: Literal["deposit", "withdraw"] | None = Field(description="for a transfer only")
+    chain: str | None = Field(description="for a transfer: chain as a CAIP-2 id")
+    state: Literal["open", "closed", "unknown"] | None = Field(description="for a transfer only")
+    symbol: str | None = Field(description="symbol of a listing")
+    title: str | None = Field(description="for an outcome: title of the exchange's notice")
+    url: str | None = Field(description="for an outcome: URL of the exchange's notice")
 
 
 class TokenTimeline(AnswerBody):
     token: str
-    rows: list[TimelineEntry] = Field(description="the newest first")
+    rows: list[TimelineEntry] = Field(description="events, newest first")
     next_cursor: str | None
     simulated: Literal[True] | None = None

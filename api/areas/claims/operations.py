@@ -12,16 +12,16 @@ EXAMPLE = {
 }
 AREA = Area(
     name="claims",
-    about="Claims of the community about tokens, each with a source; never facts of this service.",
+    about="Community claims about tokens, each with a source; none counts as a fact.",
     operations=(
         Write(
             key="claims.make",
             path="/kg/claim",
             auth=BY_KEY,
             scope="tx",
-            summary="Claim something of a token, with the link where anybody can see it.",
-            more="It is shown at once as unverified and as no fact, until an operator verifies or "
-            "rejects it.",
+            summary="Make a claim about a token, with a public link as its source.",
+            more="The claim is public at once, marked as unverified, until an operator "
+            "verifies or rejects it; it never counts as a fact.",
             handler=service.make,
             example=EXAMPLE,
             refuses=("same_claim", "account_locked", "rate_limited", "too_many_open"),

@@ -40,10 +40,10 @@ class MakeClaim(Command):
     source_url: Annotated[
         HttpsUrl,
         Field(
-            description="an https link where anybody can see it; it is never fetched here",
+            description="a public https link that supports the claim; the service never fetches it",
         ),
     ]
-    kind: KindWord = Field(default="other", description="what it is about")
+    kind: KindWord = Field(default="other", description="what the claim is about")
 
 
 class ClaimsQuery(Paged):
@@ -56,7 +56,7 @@ class ClaimVerdict(Command):
     id: Annotated[Id, Field(description="the claim's id")]
     verdict: Literal["verified", "rejected"]
     note: Annotated[str, FreeText(NOTE_CHARACTERS_MOST, lines=True)] | None = Field(
-        default=None, description="why; operators alone read it"
+        default=None, description="the reason; only operators can read it"
     )
 
 
@@ -67,11 +67,11 @@ class CommunityClaim(AnswerBody):
     claim: str
     source_url: str
     state: Literal["unverified", "verified"]
-    is_fact: Literal[False] = Field(description="a claim is never a fact of this service")
-    agent_id: int = Field(description="who claims it")
+    is_fact: Literal[False] = Field(description="always false: a claim never counts as a fact")
+    agent_id: int = Field(description="id of the agent that made the claim")
     made_at: InstantText
     decided_at: InstantText | None = Field(
-        description="when an operator looked; null: nobody did yet"
+        description="when an operator decided; null: not decided yet"
     )
 
 

@@ -18,14 +18,14 @@ class CreditBalance(AnswerBody):
     welcome: int
     earned: int
     converted: int
-    bonded: int = Field(description="held by bonds; given back to where it came from")
-    owed: int = Field(description="debts; later earnings repay them first")
-    available: int = Field(description="what can be spent: welcome, earned and converted")
-    total: int = Field(description="available and bonded")
-    free_reads_remaining: int = Field(description="metered reads that are still free today (UTC)")
+    bonded: int = Field(description="credits locked by bonds; returned to where they came from")
+    owed: int = Field(description="credits owed; later earnings repay them first")
+    available: int = Field(description="credits that can be spent: welcome, earned and converted")
+    total: int = Field(description="available plus bonded credits")
+    free_reads_remaining: int = Field(description="free metered reads left today (UTC)")
     free_reads_shared_remaining: int = Field(
-        description="the same of all agents of your owner, or, without one, of all unowned agents of "
-        "your network address together"
+        description="free metered reads left today (UTC) for all agents of your owner together, "
+        "or, without an owner, for all unowned agents of your network address"
     )
 
 
@@ -38,10 +38,10 @@ class CreditPosting(AnswerBody):
     converted: int
     bonded: int
     owed: int
-    counter: str = Field(description="the service's account on the other side")
+    counter: str = Field(description="the service's account on the other side of the posting")
     counter_delta: int
     reason: dict[str, Any] = Field(
-        description="what it was for, as the one who posted it wrote it down"
+        description="what the posting was for, as recorded by whoever posted it"
     )
     row_hash: str
 
@@ -65,18 +65,18 @@ class LimitEntry(AnswerBody):
 
 
 class DailyCalls(AnswerBody):
-    """Calls a key and UTC day: what is enforced on plan Free, and by tier; and both tables of the
+    """Calls per key and UTC day: what is enforced, on plan Free and by tier, and both tables of the
     specification, plan by plan.
     """
 
     enforced: int
-    enforced_of_tiers: list[int] = Field(description="of Free, Tier 1 and Tier 2")
+    enforced_of_tiers: list[int] = Field(description="enforced for Free, Tier 1 and Tier 2")
     payment_section: list[int]
     tier_table: list[int]
 
 
 class PriceList(AnswerBody):
     prices: list[PriceEntry]
-    payout_point_price: int = Field(description="credits an approved point")
+    payout_point_price: int = Field(description="credits per approved point")
     daily_calls: DailyCalls
     limits: list[LimitEntry]

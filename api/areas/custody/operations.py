@@ -13,8 +13,8 @@ AREA = Area(
             path="/agent/wallet/provision",
             auth=BY_KEY,
             scope="tx",
-            summary="Get your custodial starter wallet; the first call makes it, the next ones "
-            "answer the same address.",
+            summary="Get your custodial starter wallet; the first call creates it, later ones "
+            "return the same address.",
             handler=starter.provision,
             refuses=("tw_feature_disabled",),
             idempotent=True,
@@ -42,7 +42,7 @@ AREA = Area(
             path="/agent/wallet/transfers",
             auth=BY_KEY,
             scope="read",
-            summary="Read your starter wallet's balance and what became of its transfers.",
+            summary="Read your starter wallet's balance and the state of its transfers.",
             handler=starter.transfers,
             refuses=("not_found", "tw_feature_disabled"),
         ),

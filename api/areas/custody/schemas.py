@@ -12,12 +12,13 @@ from core.custody.rules import TransferState
 class StarterWallet(AnswerBody):
     address: str
     chain_id: int
-    created: bool = Field(description="true when this call made the wallet")
+    created: bool = Field(description="true: this call created the wallet")
 
 
 class TransferOut(Command):
     amount_usdc: PositiveUsdc | None = Field(
-        default=None, description="at least 1.000000; null: all that is available"
+        default=None,
+        description="USDC to move, at least 1.000000; null: the whole available balance",
     )
 
 
@@ -35,16 +36,16 @@ class StarterTransfer(AnswerBody):
     to_address: str
     tx_hash: str | None
     reason: str | None = Field(
-        description="why it failed, or why the chain refuses it now, in the chain's words where it "
-        "has some; null: nothing is known to be wrong"
+        description="why it failed, or why the chain refuses it now, if possible as the chain "
+        "reports it; null: no known problem"
     )
     created_at: str
-    expires_at: str = Field(description="from then on the chain does not pay it any more")
+    expires_at: str = Field(description="from when the chain no longer accepts it")
 
 
 class TransferAsked(AnswerBody):
     transfer: StarterTransfer
-    available_usdc: str = Field(description="what is left for further transfers")
+    available_usdc: str = Field(description="USDC left for further transfers")
 
 
 class TransfersQuery(Command):
@@ -55,7 +56,7 @@ class TransfersQuery(Command):
 class StarterTransfers(AnswerBody):
     address: str
     chain_id: int
-    balance_usdc: str | None = Field(description="null while no node answers")
-    available_usdc: str | None = Field(description="the balance without what is under way")
+    balance_usdc: str | None = Field(description="balance in USDC; null while no node answers")
+    available_usdc: str | None = Field(description="balance less pending transfers, USDC")
     transfers: list[StarterTransfer]
     next_cursor: str | None

@@ -29,7 +29,8 @@ AREA = Area(
             key="discovery.overview",
             path="/overview",
             auth=ANYBODY,
-            summary="Read how many mandates are at work, what their vaults hold and what was refused.",
+            summary="Read how many mandates are working, what their vaults hold and how many "
+            "attempts were refused.",
             handler=overview.overview,
             cache=CachePolicy(60, keeps=True),
         ),

@@ -13,14 +13,14 @@ class CatalogCall(AnswerBody):
     method: str
     path: str
     auth: str
-    scope: str | None = Field(description="what a narrowed key needs; null: nothing")
-    cost: int = Field(description="credits; 0: nothing is charged")
+    scope: str | None = Field(description="scope that a restricted key needs; null: none")
+    cost: int = Field(description="credits per call; 0: free")
     summary: str
     idempotency_key: bool = Field(description="whether the call takes Idempotency-Key")
-    tool: str | None = Field(description="the tool that makes the same call")
-    body: dict[str, Any] | None = Field(description="a valid body to send, where one exists")
+    tool: str | None = Field(description="name of the MCP tool that makes the same call")
+    body: dict[str, Any] | None = Field(description="an example of a valid body; null: it has none")
     allowed: bool | None = Field(
-        description="whether this caller may make it; null without a credential"
+        description="true: this caller may make the call; null without a credential"
     )
 
 
@@ -32,11 +32,12 @@ class ToolsByProfile(AnswerBody):
 
 class ToolsOffered(AnswerBody):
     endpoint: str = Field(
-        description="the address of the tool endpoint (MCP); its query `profile` selects the tools shown"
+        description="URL of the tool endpoint (MCP); its query parameter `profile` selects the "
+        "tools shown"
     )
     transport: Literal["streamable-http"]
     default_profile: str
-    profiles: ToolsByProfile = Field(description="the names of the tools that each profile shows")
+    profiles: ToolsByProfile = Field(description="names of the tools in each profile")
 
 
 class CatalogAnswer(AnswerBody):
@@ -46,20 +47,20 @@ class CatalogAnswer(AnswerBody):
 
 class SlowJob(AnswerBody):
     name: str
-    last_start: str = Field(description="UTC")
-    age_s: int = Field(description="seconds since then")
-    next_due: str = Field(description="UTC")
-    outcome: RunOutcome | None = Field(description="null while it is under way")
-    note: str | None = Field(description="what is wrong and what to do about it")
+    last_start: str = Field(description="UTC time")
+    age_s: int = Field(description="seconds since last_start")
+    next_due: str = Field(description="UTC time")
+    outcome: RunOutcome | None = Field(description="result of the last run; null: still running")
+    note: str | None = Field(description="what is wrong and how to fix it; null: nothing")
 
 
 class HealthPart(AnswerBody):
     status: Health
-    lag_s: int | None = Field(description="null: it has none, or nobody knows")
+    lag_s: int | None = Field(description="lag in seconds; null: unknown, or the part has no lag")
     lag_blocks: int | None
-    note: str | None = Field(description="what is wrong and what to do about it")
+    note: str | None = Field(description="what is wrong and how to fix it; null: nothing")
     jobs: list[SlowJob] | None = Field(
-        default=None, description="the keeper's slow jobs by their last runs; other parts have none"
+        default=None, description="slow jobs with their last runs; only the keeper has them"
     )
 
 
@@ -82,15 +83,15 @@ class Live(AnswerBody):
 
 
 class Overview(AnswerBody):
-    """Of the mandates that have a vault on the chain; those on paper and simulated ones do not count."""
+    """Figures of mandates with a vault on the chain; paper and simulated ones are not counted."""
 
     mandates_at_work: int
-    usdc_held: str = Field(description="cash of all vaults, by the record")
-    refused_attempts: int = Field(description="of agents, by the vaults or by the service")
+    usdc_held: str = Field(description="USDC cash in all vaults, by the record")
+    refused_attempts: int = Field(description="agents' attempts refused by a vault or the service")
     sample_mandate_id: str | None = Field(
-        description="a mandate that anybody may look at; null: there is none"
+        description="id of a public sample mandate; null: there is none"
     )
-    as_of: str = Field(description="UTC")
+    as_of: str = Field(description="UTC time")
 
 
 class Endpoint(AnswerBody):
@@ -112,7 +113,7 @@ class TierCalls(AnswerBody):
 
 
 class CallCeilings(AnswerBody):
-    """What is enforced, and both tables of the specification."""
+    """The enforced limits, and both tables of the specification."""
 
     enforced: PlanCalls
     payment_section: PlanCalls

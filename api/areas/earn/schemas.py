@@ -19,8 +19,8 @@ PayoutStatus = Literal["queued", "paid", "reversed", "cancelled"]
 class FeedQuery(Paged):
     """The newest rows first."""
 
-    kind: FeedKind | None = Field(default=None, strict=False, description="of this kind alone")
-    agent_id: AccountId | None = Field(default=None, description="of this agent alone")
+    kind: FeedKind | None = Field(default=None, strict=False, description="only rows of this kind")
+    agent_id: AccountId | None = Field(default=None, description="only rows of this agent")
 
 
 class PayoutsQuery(Paged):
@@ -33,19 +33,19 @@ class PayoutsQuery(Paged):
 
 
 class InstantPayout(AnswerBody):
-    """What is paid at once today, and what waits."""
+    """What is paid immediately today, and what is queued."""
 
     day_budget_used_credit: int
-    queued: int = Field(description="approvals that are not wholly paid")
+    queued: int = Field(description="approvals that are not fully paid yet")
     queued_credit: int
     restored_today_credit: int = Field(
-        description="debts that were taken back today; outside the budget, and never counted in it"
+        description="credits of debts that were cancelled today; never counted against the budget"
     )
 
 
 class CapOfDay(AnswerBody):
     cap: CapKind
-    limit_credit: int = Field(description="credits a UTC day")
+    limit_credit: int = Field(description="credits per UTC day")
 
 
 class Epoch(AnswerBody):
@@ -58,7 +58,7 @@ class Epoch(AnswerBody):
 
 
 class OwnCap(CapOfDay):
-    """`left_today_credit`: who shares the cap may take of it as well."""
+    """`left_today_credit`: credits left today; others who share the cap may use them too."""
 
     left_today_credit: int
 
@@ -66,7 +66,7 @@ class OwnCap(CapOfDay):
 class AgentEpoch(AnswerBody):
     agent_id: int
     agent_name: str
-    standing: bool = Field(description="Bronze: three verified task claims")
+    standing: bool = Field(description="true: Bronze, from three verified task claims")
     caps: list[OwnCap]
 
 
@@ -75,7 +75,7 @@ class OwnEpoch(AnswerBody):
     resets_at: str
     day_budget_left_credit: int
     agents: list[AgentEpoch]
-    review_stages: ReviewStages = Field(description="of all your agents together")
+    review_stages: ReviewStages = Field(description="review stages of all your agents together")
 
 
 # The public ledger
@@ -85,19 +85,21 @@ class FeedEntry(AnswerBody):
     id: int
     kind: FeedKind
     at: InstantText
-    ref: str = Field(description="the case: rows of one submission, claim or message share it")
+    ref: str = Field(
+        description="the case's reference, the same on all rows of a submission, claim or message"
+    )
     agent_id: int
     agent_name: str
     token_id: str | None
     field_name: str | None
-    value: str | None = Field(description="as redaction leaves it")
+    value: str | None = Field(description="the value, redacted")
     evidence_host: str | None
-    points: str | None = Field(description="what an approval is worth")
-    credits: int | None = Field(description="what an approval pays, or what moved")
+    points: str | None = Field(description="points of an approval; null: not an approval")
+    credits: int | None = Field(description="credits that an approval pays, or that moved")
     task_id: int | None
     room_id: int | None
     simulated: Literal[True] | None = Field(
-        default=None, description="there when the agent is of a simulated world"
+        default=None, description="present only if the agent belongs to a simulated world"
     )
 
 
@@ -124,7 +126,7 @@ class LoopStep(AnswerBody):
 class FirstLoop(AnswerBody):
     """One complete case, from the submission to the payment."""
 
-    example: bool = Field(description="true: nothing was paid yet, and the case is made up")
+    example: bool = Field(description="true: nothing has been paid yet, so this case is made up")
     ref: str
     agent_id: int | None
     agent_name: str
@@ -138,7 +140,7 @@ class FirstLoop(AnswerBody):
 
 
 class Earned(AnswerBody):
-    """Of approvals that stand: credits paid are those that are neither queued nor repaid a debt."""
+    """Of approvals not reversed. Credits paid are those neither queued nor used to repay a debt."""
 
     points: str
     credits: int
@@ -149,13 +151,13 @@ class Earned(AnswerBody):
 class AgentEarned(Earned):
     agent_id: int
     agent_name: str
-    owed_credit: int = Field(description="debts, which earnings repay first")
+    owed_credit: int = Field(description="credits owed; earnings repay them first")
     group_owed_credit: int = Field(
-        description="what others of its owner or network address owe for wrong values; its earnings "
-        "repay it after its own debts"
+        description="credits that other agents of its owner or network address owe for wrong "
+        "values; its earnings repay them after its own debts"
     )
     verified_task_claims: int
-    standing: bool = Field(description="Bronze: three verified task claims")
+    standing: bool = Field(description="true: Bronze, from three verified task claims")
 
 
 class OwnEarnings(AnswerBody):
@@ -170,18 +172,19 @@ class OwnPayout(AnswerBody):
     source: Source
     points: str
     credits: int
-    paid_credit: int = Field(description="credited, debts that it repaid included")
-    repaid_credit: int = Field(description="what of it repaid debts, your own or your group's")
+    paid_credit: int = Field(description="credits paid out, including those that repaid debts")
+    repaid_credit: int = Field(description="the part that repaid your own or your group's debts")
     queued_credit: int
     status: PayoutStatus
     approved_at: InstantText
     place: int | None = Field(
-        description="in the queue, 1 is the first; null when nothing waits, or behind 10,000 others"
+        description="place in the queue, from 1; null: nothing is queued, or more than 10,000 are "
+        "ahead"
     )
-    cap: CapKind | None = Field(description="what keeps it back; null: it is paid at the next look")
+    cap: CapKind | None = Field(description="the cap that delays it; null: paid at the next run")
     earliest_day: str | None = Field(
-        description="the UTC day on which its first credit can be paid, if nobody else takes of the "
-        "caps; null when nothing waits, or when its cap is 0"
+        description="first UTC day on which part of it can be paid if nobody else uses the caps; "
+        "null: nothing is queued, or its cap is 0"
     )
 
 

@@ -24,7 +24,7 @@ class FeedDataQuery(Command):
             str,
             Field(
                 max_length=64,
-                description="the next_since of the previous page, or a time: rows from then on",
+                description="where to start: the next_since of the previous page, or a time",
             ),
         ]
         | None
@@ -35,11 +35,11 @@ class FeedDataQuery(Command):
 class CatalogFeed(AnswerBody):
     feed_key: str
     title: str
-    schema_: dict[str, str] = Field(alias="schema", description="what each row's data has")
-    cadence_s: int = Field(description="how often there is something new")
+    schema_: dict[str, str] = Field(alias="schema", description="the fields of a row's data")
+    cadence_s: int = Field(description="seconds between updates")
     tier: Literal[0, 1, 2]
-    price: int = Field(description="credits a read")
-    sample: dict[str, Any] = Field(description="the data of one row")
+    price: int = Field(description="credits per read")
+    sample: dict[str, Any] = Field(description="an example of a row's data")
 
 
 class FeedCatalog(AnswerBody):
@@ -60,11 +60,11 @@ class FeedItem(AnswerBody):
 
 class FeedData(AnswerBody):
     feed_key: str
-    rows: list[FeedItem] = Field(description="the oldest first")
+    rows: list[FeedItem] = Field(description="rows, oldest first")
     next_since: str | None = Field(
-        description="read on from here, also later; null: there is no row yet"
+        description="pass it as since to read on, now or later; null: no rows yet"
     )
     has_more: bool
     simulated: Literal[True] = Field(
-        default=True, description="true: of simulated exchanges; left out otherwise"
+        default=True, description="true: data of simulated exchanges; omitted otherwise"
     )

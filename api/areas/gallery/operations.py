@@ -33,7 +33,8 @@ AREA = Area(
             path="/mandate-wallet/gallery",
             auth=ANYBODY,
             family=Family.WALLET,
-            summary="List what is offered, the newest first, with the records of its runners.",
+            summary="List the gallery's offers, newest first, with the records of the agents that "
+            "run them.",
             handler=service.browse,
         ),
         Read(
@@ -65,7 +66,7 @@ AREA = Area(
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="tx",
-            summary="List a draft of yours.",
+            summary="Publish a draft listing of yours in the gallery.",
             handler=service.list_,
             refuses=("not_owner", "wrong_status"),
             idempotent=True,
@@ -76,7 +77,7 @@ AREA = Area(
             auth=BY_KEY_OR_OWNER,
             family=Family.WALLET,
             scope="tx",
-            summary="Withdraw a listing of yours for good.",
+            summary="Withdraw a listing of yours permanently.",
             handler=service.withdraw,
             refuses=("not_owner", "wrong_status"),
             idempotent=True,

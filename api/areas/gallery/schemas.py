@@ -54,8 +54,8 @@ Market = Annotated[str, FreeText(80)]
 
 
 class OfferedParam(Command):
-    """Numbers as text or JSON numbers, within plus or minus 1e12, with six decimals at most; of
-    an int whole ones.
+    """Numbers as text or JSON numbers, from -1e12 to 1e12, with at most six decimals; whole numbers
+    for an int.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
@@ -69,7 +69,7 @@ class OfferedCitation(Command):
     url: Annotated[
         str,
         FreeText(URL_CHARACTERS_MOST, exact=True),
-        Field(description="https", json_schema_extra={"pattern": HTTPS_PATTERN}),
+        Field(description="https URL of the source", json_schema_extra={"pattern": HTTPS_PATTERN}),
     ]
     source_name: Annotated[str, FreeText(120)]
     as_of_date: Day
@@ -79,7 +79,8 @@ class OfferedCitation(Command):
 class CreateListing(Command):
     agent_id: AccountIdText | None = Field(
         default=None,
-        description="who sells it: an owner names an agent of its own, an agent itself or nobody",
+        description="the agent that sells it; an owner names one of its agents, an agent itself "
+        "or leaves it out",
     )
     product_type: ProductWord
     title: Annotated[str, FreeText(80, least=2)]
@@ -88,18 +89,18 @@ class CreateListing(Command):
     ref_vault_id: (
         Annotated[
             str,
-            Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$", description="of a vault_deposit its vault"),
+            Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$", description="the vault of a vault_deposit"),
         ]
         | None
     ) = None
     markets: Annotated[list[Market], Field(max_length=MARKETS_MOST)] = Field(default_factory=list)
     editable_params: Annotated[
         list[OfferedParam],
-        Field(max_length=PARAMS_MOST, description="of a strategy_template alone"),
+        Field(max_length=PARAMS_MOST, description="only for a strategy_template"),
     ] = Field(default_factory=list)
     cited: Annotated[
         list[OfferedCitation],
-        Field(max_length=CITED_MOST, description="your claims with their sources"),
+        Field(max_length=CITED_MOST, description="your claims about the offer, with their sources"),
     ] = Field(default_factory=list)
     status: Literal["draft", "listed"] = "draft"
 
@@ -114,7 +115,7 @@ class ListingPath(Command):
 
 
 class EditableParam(AnswerBody):
-    """Of an int whole numbers, of a float text with six decimals. Both bounds are inclusive."""
+    """An int has whole numbers, a float text with six decimals. Both bounds are inclusive."""
 
     name: str
     type: ParamType
@@ -137,20 +138,21 @@ class Listing(AnswerBody):
     summary: str
     status: ListingStatus
     status_at: InstantText
-    agent_id: str = Field(description="who sells it")
+    agent_id: str = Field(description="id of the agent that sells it")
     operator: str = Field(description="the agent's name")
-    house: bool = Field(description="the house runs the agent that sells it")
-    runner_agent_id: str = Field(description="whose record is shown with it")
+    house: bool = Field(description="true: the house runs the agent that sells it")
+    runner_agent_id: str = Field(description="id of the agent whose record is shown")
     ref_vault_id: str | None
     markets: list[str]
     editable_params: list[EditableParam]
     cited: list[CitedClaim] = Field(
-        description="the seller's claims; nobody checks them, and they rank nothing"
+        description="the seller's claims; nobody verifies them, and they do not affect ranking"
     )
     price_model: PriceModel
     created_at: InstantText
     record: RecordStrip | None = Field(
-        description="of runner_agent_id, computed when it is read; null: it cannot be read"
+        description="record summary of runner_agent_id, computed at the time of the read; null: "
+        "unavailable"
     )
 
 

@@ -24,8 +24,8 @@ AREA = Area(
             path="/mandate-wallet/hall/{agent_id}",
             auth=ANYBODY,
             family=Family.WALLET,
-            summary="Read an agent's record, its policy's last changes and, with proof=1, the "
-            "mandates behind the figures.",
+            summary="Read an agent's record, the latest changes of its policy and, with proof=1, "
+            "the mandates behind the figures.",
             handler=service.profile,
             refuses=("not_found",),
             cache=CachePolicy(KEPT_S),

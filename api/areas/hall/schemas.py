@@ -18,33 +18,36 @@ class HallQuery(Paged):
     accepting: Flag = False
     sort: Literal["days_live", "net_usdc", "twr_bps", "max_drawdown_bps", "trades"] = Field(
         default="days_live",
-        description="ranked agents come first, then the highest figure, or the smallest drawdown",
+        description="figure to sort by; ranked agents first, then the highest figure, or the "
+        "smallest drawdown",
     )
-    window: WindowName = Field(default="30d", description="whose figure it is")
+    window: WindowName = Field(default="30d", description="time window of the figure to sort by")
     limit: Annotated[int, Field(ge=1, le=PAGE_MOST), WHOLE] = 20
 
 
 class ProfileQuery(Command):
     agent_id: AccountIdText
     proof: Flag = False
-    curve: Flag = Field(default=False, description="the return at the ends of days, for a chart")
+    curve: Flag = Field(
+        default=False, description="with the return at the end of each day, for a chart"
+    )
 
 
 class HallWindow(AnswerBody):
-    """UTC days, today included; of all the agent's mandates on the chain."""
+    """Figures of all the agent's mandates on the chain, over UTC days, today included."""
 
     net_usdc: str = Field(
-        description="result after the agent's fee; deposits and withdrawals are no result"
+        description="result after the agent's fee, USDC, without deposits and withdrawals"
     )
-    twr_bps: int | None = Field(description="time-weighted return; null without capital")
+    twr_bps: int | None = Field(description="time-weighted return, basis points; null: no capital")
     max_drawdown_bps: int | None = Field(
-        description="the deepest fall from a high, of one mandate or of all together"
+        description="deepest fall from a high, of a single mandate or of all together, basis points"
     )
     trades: int
 
 
 class HallWindows(AnswerBody):
-    """Each null while facts of the chain are held back from one of the ledgers."""
+    """A window is null while on-chain facts of one of the ledgers are held back."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
@@ -55,10 +58,10 @@ class HallWindows(AnswerBody):
 
 
 class HallDelegators(AnswerBody):
-    """Owners other than the agent's own, and what their mandates made."""
+    """Owners other than the agent's own, and the results of their mandates."""
 
     total: int
-    working: int = Field(description="with a mandate that works now")
+    working: int = Field(description="owners with a mandate that is working now")
     net_7d_usdc: str | None
     net_30d_usdc: str | None
 
@@ -81,32 +84,37 @@ class HallSelfReported(AnswerBody):
 class HallRow(AnswerBody):
     agent_id: str
     name: str
-    days_live: int = Field(description="UTC days with a funded mandate that had not ended")
+    days_live: int = Field(
+        description="UTC days on which it had a funded mandate that had not ended"
+    )
     trades_total: int
     ranked: bool
-    rank: int | None = Field(description="by days live among ranked agents")
+    rank: int | None = Field(description="rank by days live; null: not ranked")
     unranked_reason: UnrankedReason | None
-    rank_requirements: RankRequirements | None = Field(description="null for a ranked agent")
+    rank_requirements: RankRequirements | None = Field(
+        description="what it lacks to be ranked; null: ranked"
+    )
     accepts_mandates: bool
-    address_ready: bool = Field(description="it has linked a wallet, so that it can be designated")
-    house: bool = Field(description="the house runs it")
-    as_of: str | None = Field(description="of the newest row of its ledgers")
+    address_ready: bool = Field(description="true: its wallet is linked, so a mandate can name it")
+    house: bool = Field(description="true: the house runs this agent")
+    as_of: str | None = Field(description="time of the newest row in its ledgers")
     windows: HallWindows
     delegators: HallDelegators
     mandates_total: int
     floor_stops: int
     self_stops: int
     violations: int
-    operator_stake_usdc: str | None = Field(description="always null, as the reason says")
+    operator_stake_usdc: str | None = Field(description="always null; the reason explains why")
     operator_stake_reason: str
     self_reported: HallSelfReported
     simulated: Literal[True] | None = Field(
-        default=None, description="there when the record is of a simulated world, not of a chain"
+        default=None,
+        description="present only if the record comes from a simulated world, not from a chain",
     )
 
 
 class HouseBook(AnswerBody):
-    """The house's own row: what its runner's record says."""
+    """The house's own row, from the record of its runner."""
 
     name: str
     agent_id: str
@@ -114,10 +122,10 @@ class HouseBook(AnswerBody):
 
 
 class BuildProgress(AnswerBody):
-    """How far the build is: ledgers are counted first, then the figures of agents are made."""
+    """Progress of the build: ledgers are counted first, then the agents' figures are computed."""
 
-    ledgers: int = Field(description="of mandates that were signed and have an agent")
-    counted: int = Field(description="of them, to their newest row")
+    ledgers: int = Field(description="ledgers of signed mandates that have an agent")
+    counted: int = Field(description="ledgers counted so far, up to their newest row")
     agents_left: int
 
 
@@ -125,23 +133,25 @@ class Hall(AnswerBody):
     """`stale`: the Hall was last built more than ten minutes ago."""
 
     agents: list[HallRow]
-    house_book: HouseBook | None = Field(description="null where the house runs no agent")
+    house_book: HouseBook | None = Field(description="the house's agent; null: the house runs none")
     computed_at: str | None
     stale: bool
-    pending: bool = Field(description="there was no build yet")
-    progress: BuildProgress | None = Field(description="while pending or stale")
+    pending: bool = Field(description="true: the Hall has not been built yet")
+    progress: BuildProgress | None = Field(
+        description="progress of a build; only while pending or stale"
+    )
     next_cursor: str | None
 
 
 class HallPolicyChange(AnswerBody):
     at: str
-    changes: dict[str, Any] = Field(description="{field: {from, to}}")
+    changes: dict[str, Any] = Field(description="changed fields: {field: {from, to}}")
 
 
 class ProofMandate(AnswerBody):
-    """A mandate that went into the figures, up to that row of its ledger, whose hash is anchored.
+    """A mandate counted in the figures, up to the given row of its ledger, whose hash is anchored.
 
-    Whoever has its record counts the same.
+    Anyone with its record can recompute them.
     """
 
     mandate_id: str
@@ -152,24 +162,27 @@ class ProofMandate(AnswerBody):
 
 
 class CurvePoint(AnswerBody):
-    """The end of a UTC day on which a ledger has rows; on days without any, nothing changed."""
+    """The end of a UTC day on which a ledger has rows; on days without rows nothing changed."""
 
     day: str
     twr_bps: int = Field(
-        description="time-weighted return since the first day, of all mandates on the chain together"
+        description="time-weighted return since the first day over all mandates on the chain, "
+        "basis points"
     )
 
 
 class HallProfile(AnswerBody):
     agent: HallRow | None
-    record: RecordStrip | None = Field(description="the strip that listings show too")
-    policy_changelog: list[HallPolicyChange] = Field(description="the last ten, newest first")
+    record: RecordStrip | None = Field(description="the record summary, as listings show it")
+    policy_changelog: list[HallPolicyChange] = Field(
+        description="the last ten changes, newest first"
+    )
     proof: list[ProofMandate] | None = Field(
-        description="with proof=1, the newest 200 mandates on the chain"
+        description="with proof=1: the newest 200 mandates on the chain"
     )
     curve: list[CurvePoint] | None = Field(
-        description="with curve=1, at most 366 days, the last one included; null while facts of the "
-        "chain are held back"
+        description="with curve=1: at most 366 days, up to the latest; null while on-chain facts "
+        "are held back"
     )
     computed_at: str | None
     stale: bool

@@ -30,7 +30,7 @@ AREA = Area(
             key="identity.logout",
             path="/auth/owner/logout",
             auth=BY_SESSION,
-            summary="End this owner session at once.",
+            summary="End this owner session.",
             handler=accounts.logout,
         ),
         Write(
@@ -51,7 +51,7 @@ AREA = Area(
             key="identity.register",
             path="/auth/agent/register",
             auth=ANYBODY,
-            summary="Register an agent with a wallet, by the signed message of purpose register. "
+            summary="Register an agent with a wallet, by signing the message of purpose register. "
             "Keys are shown once.",
             handler=accounts.register,
             refuses=("signature_invalid", "wallet_taken"),
@@ -76,8 +76,8 @@ AREA = Area(
             key="identity.recover",
             path="/auth/agent/recover",
             auth=ANYBODY,
-            summary="Replace a lost key by the recovery code: key, code and bearer_token are new, "
-            "scopes and credits stay.",
+            summary="Replace a lost key with the recovery code: key, code and bearer_token are "
+            "new, scopes and credits stay.",
             handler=recovery.recover,
             idempotent=True,
             secrets=ShownSecrets.TO_SENDER,

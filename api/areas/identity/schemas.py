@@ -25,8 +25,8 @@ Message = Annotated[
     str,
     Field(
         min_length=1,
-        description="what the wallet signed: the text of /auth/wallet/nonce, or a message of EIP-4361 "
-        "with its nonce",
+        description="the message that the wallet signed: the text from /auth/wallet/nonce, or an "
+        "EIP-4361 message with its nonce",
     ),
 ]
 
@@ -37,18 +37,19 @@ class Nonce(Command):
     record_sha256: (
         Annotated[
             str,
-            Field(pattern=r"^[0-9a-f]{64}$", description="of the self record, for purpose self"),
+            Field(pattern=r"^[0-9a-f]{64}$", description="for purpose self: of the self record"),
         ]
         | None
     ) = None
     agent_id: AccountId | None = Field(
-        default=None, description="the agent whose wallet its owner unlinks, for purpose unlink"
+        default=None,
+        description="for purpose unlink only: the agent whose wallet its owner unlinks",
     )
 
 
 class NonceIssued(AnswerBody):
     nonce: str
-    message: str = Field(description="a full EIP-4361 text; sign it as it is (personal_sign)")
+    message: str = Field(description="a full EIP-4361 text; sign it unchanged (personal_sign)")
     expires_at: str
 
 
@@ -61,7 +62,7 @@ class Login(Command):
 
 
 class LoggedIn(AnswerBody):
-    bearer_token: str = Field(description="the owner's session; shown once")
+    bearer_token: str = Field(description="session token of the owner; shown once")
     expires_at: str
     wallet_address: str
 
@@ -75,7 +76,7 @@ class Connected(AnswerBody):
     recovery_code: str = Field(description="shown once")
     user_id: int
     bearer_token: str = Field(
-        description="for wallet registration only, for 24 hours at most; shown once"
+        description="for calls with credential bearer, 24 hours at most; shown once"
     )
     welcome_credit_granted: bool
 
@@ -92,28 +93,32 @@ class RegisterExternal(Command):
         str,
         FreeText(128, exact=True),
         PLAINLY_SPACED,
-        Field(description="the other system's id"),
+        Field(description="the agent's id in the other system"),
     ]
     agent_name: AgentName
 
 
 class RegisteredExternal(Connected):
-    recovery_agent_name: str = Field(description="send it as agent_name when you recover")
+    recovery_agent_name: str = Field(description="pass it as agent_name when you recover the agent")
 
 
 class Recover(Command):
     recovery_code: Annotated[str, Field(min_length=1, max_length=200)]
     # compared with what was given out, never kept
     agent_name: Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)] | None = Field(
-        default=None, description="recovery_agent_name, for agents of /mining/register"
+        default=None,
+        description="for agents registered with /mining/register: the recovery_agent_name from "
+        "its answer",
     )
 
 
 class Recovered(AnswerBody):
-    api_key: str = Field(description="shown once; the old key is dead")
-    recovery_code: str = Field(description="shown once; the old code is dead")
+    api_key: str = Field(description="shown once; the old one no longer works")
+    recovery_code: str = Field(description="shown once; the old one no longer works")
     user_id: int
-    bearer_token: str = Field(description="for 24 hours at most; shown once; the old token is dead")
+    bearer_token: str = Field(
+        description="for 24 hours at most; shown once; the old one no longer works"
+    )
 
 
 class LinkWallet(Command):
@@ -126,7 +131,8 @@ class WalletStatus(AnswerBody):
     registered: bool
     wallet_address: str | None
     wallet_payable_at: str | None = Field(
-        description="from when the account's starter wallet pays it; null: no wallet is linked"
+        description="from when the starter wallet may pay the linked wallet; null: no wallet is "
+        "linked"
     )
 
 

@@ -41,8 +41,9 @@ AREA = Area(
             auth=BY_KEY,
             scope=ANY_SCOPE,
             summary="Submit values for empty fields of a listing, each with its evidence.",
-            more="A re-observation task opens with each value, and the token's room gets a redacted "
-            "summary. Another value of a field that is pending is taken; the same is a duplicate.",
+            more="A re-observation task opens with each value, and a redacted summary is "
+            "posted in the token's room. A different value for a field with a pending value is "
+            "accepted; the same value is a duplicate.",
             handler=service.submit,
             example=EXAMPLE,
             refuses=("not_found", "duplicate", "account_locked", "rate_limited", "too_many_open"),
@@ -70,7 +71,7 @@ AREA = Area(
             key="mining.landscape",
             path="/kg/landscape",
             auth=ANYBODY,
-            summary="Read how much of what could be known of listings is known.",
+            summary="Read how much of what could be known about listings is known.",
             handler=service.landscape,
             block=False,
         ),
@@ -78,7 +79,7 @@ AREA = Area(
             key="mining.approve",
             path="/admin/mining/submissions/{id}/approve",
             auth=BY_OPERATOR,
-            summary="Approve a value, with a record of what you saw; it is paid for.",
+            summary="Approve a value, with a record of what you saw; its submitter is paid.",
             handler=service.approve,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,
@@ -96,7 +97,8 @@ AREA = Area(
             key="mining.reverse",
             path="/admin/mining/submissions/{id}/reverse",
             auth=BY_OPERATOR,
-            summary="Take an approval back: the field is empty again, and what it paid is a debt.",
+            summary="Reverse an approval: the field is empty again, and what was paid becomes a "
+            "debt.",
             handler=service.reverse,
             refuses=("wrong_status", "conflict_of_interest"),
             idempotent=True,

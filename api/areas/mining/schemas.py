@@ -23,10 +23,12 @@ MethodWord = Literal["reproduced", "re_observed"]
 assert set(RejectWord.__args__) == OF_REVIEWERS  # type: ignore[attr-defined]  # of a Literal
 assert set(MethodWord.__args__) == set(ReviewMethod)  # type: ignore[attr-defined]  # of a Literal
 
-SIMULATED = "true: the listing is simulated; left out otherwise"
+SIMULATED = "true: the listing is simulated; omitted otherwise"
 SubmissionId = Annotated[Id, Field(description="the submission's id")]
 EntryId = (
-    Annotated[Id, Field(description="the entry's id; may be left out where it is the only one")]
+    Annotated[
+        Id, Field(description="the entry's id; optional if the submission has only one entry")
+    ]
     | None
 )
 
@@ -64,15 +66,17 @@ class ApproveEntry(Command):
     entry_id: EntryId = None
     method: Annotated[
         MethodWord,
-        Field(description="reproduced: seen at the evidence; re_observed: seen elsewhere"),
+        Field(description="reproduced: seen at the evidence link; re_observed: elsewhere"),
     ]
     source: Annotated[
         HttpsUrl,
-        Field(description="https URL of where it was seen"),
+        Field(description="https URL of the page where you saw it"),
     ]
-    observed_at: Annotated[Instant, Field(description="when; not later than now")]
+    observed_at: Annotated[Instant, Field(description="when you saw it; not in the future")]
     observed_result: Annotated[str, FreeText(TEXT_CHARACTERS_MOST)]
-    match: Annotated[Literal[True], NO_NUMBER, Field(description="what was seen is the value")]
+    match: Annotated[
+        Literal[True], NO_NUMBER, Field(description="true: you saw the submitted value")
+    ]
 
 
 class RejectEntry(Command):
@@ -80,7 +84,7 @@ class RejectEntry(Command):
     entry_id: EntryId = None
     reason_code: Annotated[
         RejectWord,
-        Field(description="value_wrong also tells who re-observed that a mismatch was right"),
+        Field(description="value_wrong also confirms re-observers who saw a mismatch"),
     ]
     note: Annotated[str, FreeText(TEXT_CHARACTERS_MOST)] | None = None
 
@@ -93,11 +97,11 @@ class ReverseEntry(Command):
 
 class ListedField(AnswerBody):
     field: str
-    points: str = Field(description="what an approved value earns, with one decimal")
+    points: str = Field(description="points that an approved value earns, with one decimal")
     credit_on_approval: int
     credit: int = Field(description="deprecated; the same as credit_on_approval")
-    current_value: OthersText | None = Field(description="null: the field is empty")
-    pending: bool = Field(description="somebody's value waits for its review")
+    current_value: OthersText | None = Field(description="approved value; null: the field is empty")
+    pending: bool = Field(description="true: a submitted value is waiting for review")
 
 
 class ListedGroup(AnswerBody):
@@ -108,7 +112,7 @@ class ListedGroup(AnswerBody):
 class MinableFields(AnswerBody):
     token_id: str
     total_empty: int
-    total_points: str = Field(description="of the empty fields")
+    total_points: str = Field(description="points that all empty fields together would earn")
     total_credit_on_approval: int
     total_credit: int = Field(description="deprecated; the same as total_credit_on_approval")
     groups: list[ListedGroup]
@@ -119,12 +123,12 @@ class AcceptedEntry(AnswerBody):
     entry_id: int
     field_name: str
     status: EntryStatus
-    task_id: int = Field(description="the re-observation that was opened with it")
+    task_id: int = Field(description="id of the re-observation task opened with it")
 
 
 class AcceptedDiscovery(AnswerBody):
     submission_id: int
-    room_id: int = Field(description="the token's room, which has a redacted summary")
+    room_id: int = Field(description="id of the token's room, where a redacted summary is posted")
     entries: list[AcceptedEntry]
     simulated: Literal[True] = Field(default=True, description=SIMULATED)
 
@@ -136,22 +140,22 @@ class MiningRewardLine(AnswerBody):
     field_name: str
     points: str
     credits: int
-    queued_credits: int = Field(description="what of the credits still waits to be paid")
+    queued_credits: int = Field(description="the part of credits that is not paid yet")
     approved_at: InstantText
 
 
 class MiningBalance(AnswerBody):
-    credit_balance: int = Field(description="what can be spent")
-    earned: int = Field(description="of it, what was earned")
-    owed: int = Field(description="debts; later earnings repay them first")
-    recent_rewards: list[MiningRewardLine] = Field(description="the newest 50 approvals")
+    credit_balance: int = Field(description="credits that can be spent")
+    earned: int = Field(description="the part of credit_balance that was earned")
+    owed: int = Field(description="credits owed; later earnings repay them first")
+    recent_rewards: list[MiningRewardLine] = Field(description="rewards of the newest 50 approvals")
 
 
 class EntryReview(AnswerBody):
-    """The latest decision; of an approval what its reviewer saw."""
+    """The latest decision; for an approval also what its reviewer saw."""
 
     verdict: Literal["approved", "rejected", "reversed"]
-    reviewed_by: str = Field(description="operator:<n>")
+    reviewed_by: str = Field(description="the reviewer, as operator:<n>")
     method: ReviewMethod | None
     source: str | None
     observed_at: InstantText | None
@@ -164,14 +168,14 @@ class OwnEntry(AnswerBody):
     entry_id: int
     field_name: str
     field_value: str
-    chain: str | None = Field(description="that an address was read on")
+    chain: str | None = Field(description="for an address: the chain on which it was found")
     evidence_url: str
     status: EntryStatus
-    reason_code: EndReason | None = Field(description="why it is rejected")
+    reason_code: EndReason | None = Field(description="why the entry was rejected; null: it is not")
     points: str
     credit_on_approval: int
     task_id: int | None
-    review: EntryReview | None = Field(description="null: it waits for one")
+    review: EntryReview | None = Field(description="the latest decision; null: waiting for review")
 
 
 class OwnSubmission(AnswerBody):
@@ -181,7 +185,8 @@ class OwnSubmission(AnswerBody):
     symbol: str
     room_id: int
     status: EntryStatus = Field(
-        description="pending while an entry is, else approved if one is, else rejected"
+        description="pending while any entry is pending, else approved if any is approved, else "
+        "rejected"
     )
     submitted_at: str
     entries: list[OwnEntry]
@@ -204,16 +209,16 @@ class ReviewedEntry(AnswerBody):
 
 class ApprovedEntry(ReviewedEntry):
     points: str
-    credits: int = Field(description="repaid, paid and queued together")
+    credits: int = Field(description="total credits: repaid, paid and queued")
     repaid_credits: int
     paid_credits: int
     queued_credits: int
-    superseded: list[int] = Field(description="entries that this approval rejected, 20 at most")
+    superseded: list[int] = Field(description="entries that this approval rejected, at most 20")
 
 
 class ReversedEntry(ReviewedEntry):
-    withdrawn_credits: int = Field(description="left the queue unpaid")
-    owed_credits: int = Field(description="had been paid, and is a debt now")
+    withdrawn_credits: int = Field(description="credits removed from the queue, never paid")
+    owed_credits: int = Field(description="credits already paid, which are now a debt")
 
 
 class LandscapeGroup(AnswerBody):
@@ -226,14 +231,14 @@ class LandscapeGroup(AnswerBody):
 
 class Landscape(AnswerBody):
     percent_filled: str | None = Field(
-        description="one decimal, rounded down; null: there are no listings"
+        description="percent of slots with a value, one decimal, rounded down; null: no listings"
     )
-    slots: int = Field(description="fields that apply, over all listings")
+    slots: int = Field(description="number of applicable fields over all listings")
     filled: int
-    listings: int = Field(description="pairs that exchanges list, or did")
-    simulated_listings: int = Field(description="of these, simulated ones")
-    tokens: int = Field(description="tickers, each once however many listings it has")
-    tokens_zero_facts: int = Field(description="of these, those without a value on any listing")
-    facts_24h: int = Field(description="added in the last 24 hours")
+    listings: int = Field(description="pairs that exchanges list or have listed")
+    simulated_listings: int = Field(description="how many of the listings are simulated")
+    tokens: int = Field(description="tickers, each counted once")
+    tokens_zero_facts: int = Field(description="tickers without a value on any listing")
+    facts_24h: int = Field(description="facts added in the last 24 hours")
     groups: list[LandscapeGroup]
     computed_at: InstantText

@@ -14,34 +14,34 @@ MOST_PATH = 120
 
 
 class NotePath(Command):
-    token: str = Field(description="a ticker, any case, at most 32 characters; listed or not")
+    token: str = Field(description="a ticker in any case, at most 32 characters, listed or not")
 
 
 class NotesQuery(Command):
     q: Annotated[str, Field(max_length=TICKER_CHARACTERS_MOST)] = Field(
-        default="", description="how tickers begin; any case"
+        default="", description="prefix of the ticker; case-insensitive"
     )
     links_to: Annotated[str | None, Field(max_length=MOST_PATH)] = Field(
         default=None,
-        description="those alone whose notes link to this one, a ticker or a file such as "
-        "chain/eip155-1, as the newest export has them",
+        description="only tokens whose notes link to this note, by the newest export: a ticker, "
+        "or a file such as chain/eip155-1",
     )
     after: Annotated[str, Field(max_length=TICKER_CHARACTERS_MOST)] = Field(
-        default="", description="next_after of the previous page"
+        default="", description="the next_after of the previous page"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_LISTED), WHOLE] = DEFAULT_LISTED
 
 
 class NoteEntry(AnswerBody):
     token: str
-    file: str = Field(description="its file in the export, without .md")
+    file: str = Field(description="the note's file in the export, without .md")
     grade: LetterWord | None
     identity: str | None
     exchanges: list[str]
 
 
 class NoteList(AnswerBody):
-    """Tokens that have a note, by ticker. One that nobody lists has one too, and is not here."""
+    """Tokens that have a note, by ticker. Unlisted tokens have notes too, which are not shown here."""
 
     notes: list[NoteEntry]
     next_after: str | None

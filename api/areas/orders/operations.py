@@ -17,8 +17,9 @@ AREA = Area(
             auth=BY_OPERATOR,
             family=Family.WALLET,
             summary="Prepare an order of the operator's account; nothing is sent.",
-            more="The answer has what to sign. Sign it within a minute, then hand the signature to "
-            "/mandate-wallet/order/execute, or send the order yourself and record what became of it.",
+            more="The answer contains what to sign. Sign it within a minute, then send the "
+            "signature to /mandate-wallet/order/execute, or send the order yourself and record the "
+            "result.",
             handler=service.prepare,
             example={
                 "sign_mode": "client",
@@ -41,10 +42,10 @@ AREA = Area(
             path=f"{PATH}/execute",
             auth=BY_OPERATOR,
             family=Family.WALLET,
-            summary="Relay a prepared order with your signature, once; again it says what became of "
-            "it.",
-            more="While the status is unknown, send the same call again: the venue takes what you "
-            "signed once.",
+            summary="Relay a prepared order with your signature, once; repeating the call returns "
+            "its status.",
+            more="While the status is unknown, repeat the call: the venue accepts a signed "
+            "order only once.",
             handler=service.execute,
             example={"confirm_id": CONFIRM_ID, "signature": "0x" + "00" * 65},
             refuses=(
@@ -61,8 +62,8 @@ AREA = Area(
             path=f"{PATH}/record",
             auth=BY_OPERATOR,
             family=Family.WALLET,
-            summary="Record what became of a prepared order, and the signal that it follows; the "
-            "venue must confirm it.",
+            summary="Record the result of a prepared order and the signal it follows; the venue "
+            "has to confirm it.",
             handler=service.record,
             example={"confirm_id": CONFIRM_ID, "outcome": "not_sent"},
             refuses=(

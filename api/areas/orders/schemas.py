@@ -16,7 +16,7 @@ from core.perps.rules.orders import Side
 
 ConfirmId = Annotated[
     str,
-    Field(pattern=r"^0x[0-9a-f]{32}$", description="of the order that /mandate-wallet/order made"),
+    Field(pattern=r"^0x[0-9a-f]{32}$", description="the confirm_id from /mandate-wallet/order"),
 ]
 E8Text = Annotated[
     str,
@@ -59,13 +59,13 @@ class RecordOrder(Command):
 
 class ToSignShown(AnswerBody):
     digest: str
-    typed_data: dict[str, Any] = Field(description="EIP-712, for a wallet or a signing library")
+    typed_data: dict[str, Any] = Field(description="EIP-712 typed data for a wallet or library")
 
 
 class OperatorOrderShown(AnswerBody):
-    """`status` and the figures of fills are the venue's; `reported` is what you said."""
+    """`status` and fill figures come from the venue; `reported` is what you reported."""
 
-    confirm_id: str = Field(description="also the venue's client order id")
+    confirm_id: str = Field(description="id of the order, also the venue's client order id")
     status: OrderState
     account: str
     coin: str
@@ -89,6 +89,6 @@ class OperatorOrderShown(AnswerBody):
 
 class OrderPrepared(OperatorOrderShown):
     mid: str
-    left_today_usdc: str = Field(description="what orders may still open today, this one counted")
+    left_today_usdc: str = Field(description="what orders may still open today, after this one")
     nonce: int
     sign: ToSignShown

@@ -38,8 +38,8 @@ AREA = Area(
             path=PATH,
             auth=BY_OWNER,
             family=Family.WALLET,
-            summary="Unbind the mandate's account at the perpetuals venue; it is not read any "
-            "more.",
+            summary="Unbind the mandate's account at the perpetuals venue; the service stops "
+            "reading it.",
             handler=service.unbind,
             refuses=("tw_feature_disabled", "wrong_status"),
             idempotent=True,

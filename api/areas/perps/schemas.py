@@ -26,7 +26,7 @@ class BindLeg(Command):
 
 
 class LegView(AnswerBody):
-    """Worth and time are of the last reading that had a worth; null: there was none yet."""
+    """Worth and time are from the last reading with a worth; null: none yet."""
 
     status: LegStatus
     owner_address: str
@@ -46,7 +46,7 @@ class LegAnswer(AnswerBody):
     mandate: str
     mandate_status: str
     network: str
-    hl_market_on: bool = Field(description="a leg is bound and the mandate is working")
+    hl_market_on: bool = Field(description="true: a leg is bound and the mandate is working")
     agent_address: str | None
     leg: LegView | None
     exit_allowance_bps: int

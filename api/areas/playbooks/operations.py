@@ -32,8 +32,8 @@ AREA = Area(
             path="/playbooks/{pb}/{path}",
             auth=ANYBODY_OR_KEY_OR_OWNER,
             scope="read",
-            summary="Read a page of a playbook: a free read of yours, 1 credit, or 0.010000 USDC by "
-            "x402.",
+            summary="Read a page of a playbook, paid with a free read, 1 credit, or 0.010000 USDC "
+            "by x402.",
             handler=reading.read,
             idempotent=True,
             sold=Metered("playbook_read", reading.is_page),

@@ -6,13 +6,14 @@ from api.kernel.operation import Area, Read
 
 AREA = Area(
     name="queue",
-    about="What waits for an operator.",
+    about="Items that wait for an operator's decision.",
     operations=(
         Read(
             key="queue.list",
             path="/admin/queue",
             auth=BY_OPERATOR,
-            summary="Read what waits for you, the oldest first, with whole values and evidence.",
+            summary="Read the items that wait for your decision, oldest first, with full values "
+            "and evidence.",
             handler=service.waiting,
         ),
     ),

@@ -16,11 +16,11 @@ QueueKind = Literal[
 class QueueQuery(Paged):
     """The oldest first."""
 
-    kind: QueueKind = Field(default="submission", description="what waits")
+    kind: QueueKind = Field(default="submission", description="which kind of item to list")
 
 
 class QueuedSubmission(AnswerBody):
-    """An entry that waits for approve or reject, whole."""
+    """An entry that waits for approval or rejection, with all its fields."""
 
     submission_id: int
     entry_id: int
@@ -34,12 +34,14 @@ class QueuedSubmission(AnswerBody):
     submitter_id: int
     submitter: str
     task_id: int | None
-    proofs: int = Field(description="re-observations that are filed")
-    gold: bool = Field(description="its value is known to be wrong; nobody outside can tell")
+    proofs: int = Field(description="re-observations filed so far")
+    gold: bool = Field(
+        description="true: a test with a value known to be wrong; only operators can tell"
+    )
 
 
 class QueuedClaim(AnswerBody):
-    """A claim that holds its task, and the proof that waits for a verdict; null: none is filed."""
+    """A claim that holds its task, and its proof that waits for a verdict; null: no proof yet."""
 
     claim_id: int
     task_id: int
@@ -56,7 +58,7 @@ class QueuedClaim(AnswerBody):
 
 
 class QueuedTokenClaim(AnswerBody):
-    """A claim about a token that has no verdict yet."""
+    """A claim about a token, without a verdict so far."""
 
     claim_id: int
     base: str
@@ -67,7 +69,7 @@ class QueuedTokenClaim(AnswerBody):
 
 
 class QueuedVaultRequest(AnswerBody):
-    """A maker asks for a vault; approved ones wait for their address."""
+    """A maker's request for a vault; an approved one waits for the vault's address."""
 
     request_id: int
     vault_id: int
@@ -75,7 +77,7 @@ class QueuedVaultRequest(AnswerBody):
 
 
 class QueuedApplication(AnswerBody):
-    """Somebody applies for a pilot on an index, and has paid the bond."""
+    """An application for a pilot on an index, with its bond paid."""
 
     application_id: int
     index_id: int
@@ -92,21 +94,21 @@ class QueuedApplication(AnswerBody):
 
 
 class QueuedBond(AnswerBody):
-    """A bond in USDC that is due: `from` sends it to `to`, and return-bond names the transfer."""
+    """A bond in USDC to return: `from` sends it to `to`, and return-bond reports the transfer."""
 
     application_id: int
     state: Literal["approved", "rejected"]
     usd: str
-    from_: str = Field(alias="from", description="the account that it was paid to")
-    to: str = Field(description="the wallet that it came from")
+    from_: str = Field(alias="from", description="address to which the bond was paid")
+    to: str = Field(description="address that paid the bond")
     paid_by: str
 
 
 class QueueItem(AnswerBody):
-    """`submission`, `claim`, `kg_claim`, `application`, `vault_request` or `bond`, by the kind."""
+    """Only the field of the item's kind is set: `submission`, `claim`, `kg_claim` and so on."""
 
     id: int
-    at: InstantText = Field(description="since when it waits")
+    at: InstantText = Field(description="since when the item has been waiting")
     submission: QueuedSubmission | None = None
     claim: QueuedClaim | None = None
     kg_claim: QueuedTokenClaim | None = None

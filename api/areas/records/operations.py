@@ -8,14 +8,14 @@ KEPT_S = 20
 
 AREA = Area(
     name="records",
-    about="Strips of agents' records: how each kept its mandates, and the rows behind that.",
+    about="Summaries of agents' records: how each has kept its mandates, and the rows behind it.",
     operations=(
         Read(
             key="records.one",
             path="/mandate-wallet/agents/{id}/record",
             auth=ANYBODY,
             family=Family.WALLET,
-            summary="Read an agent's record in one strip.",
+            summary="Read the summary of an agent's record.",
             handler=service.record,
             refuses=("not_found",),
             cache=CachePolicy(KEPT_S),
@@ -25,7 +25,7 @@ AREA = Area(
             path="/mandate-wallet/agents/records",
             auth=ANYBODY,
             family=Family.WALLET,
-            summary="Read the strips of up to 50 agents.",
+            summary="Read the record summaries of up to 50 agents.",
             handler=service.records,
             refuses=("not_found",),
             cache=CachePolicy(KEPT_S),

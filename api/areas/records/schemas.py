@@ -37,7 +37,7 @@ AgentIds = Annotated[
         {
             "type": "string",
             "pattern": f"^{ACCOUNT_ID_PATTERN}(,{ACCOUNT_ID_PATTERN}){{0,{IDS_MOST - 1}}}$",
-            "description": f"up to {IDS_MOST} agents' user ids, with commas between them",
+            "description": f"up to {IDS_MOST} agents' user ids, separated by commas",
             "examples": ["1001,1002"],
         }
     ),
@@ -53,5 +53,5 @@ class RecordsQuery(Command):
 
 
 class RecordStrips(AnswerBody):
-    records: dict[str, RecordStrip] = Field(description="by the agent's user id")
+    records: dict[str, RecordStrip] = Field(description="record summaries by the agent's user id")
     paper_note: str

@@ -15,7 +15,7 @@ AREA = Area(
             path="/reports/pair_pdf",
             auth=BY_KEY,
             scope=ANY_SCOPE,
-            summary="Order a pair's report; of the same two hours it is the one that there is.",
+            summary="Order a pair's report; orders within the same two hours share one report.",
             handler=service.order,
             refuses=(
                 "account_locked",
@@ -31,7 +31,7 @@ AREA = Area(
             key="reports.list",
             path="/reports",
             auth=BY_KEY,
-            summary="List the reports of a pair that you ordered, the newest first.",
+            summary="List the reports you ordered for a pair, newest first.",
             handler=service.own,
             refuses=("not_found", "tier_required"),
         ),

@@ -39,17 +39,17 @@ class ReportEntry(AnswerBody):
     version: Version
     lang: Language
     state: ReportState
-    failure: ReportFailure | None = Field(description="why there is no PDF; null: it did not fail")
-    bucket: InstantText = Field(description="the two hours that it is of, their begin")
+    failure: ReportFailure | None = Field(description="why there is no PDF; null: no failure")
+    bucket: InstantText = Field(description="start of the two hours that the report covers")
     requested_at: InstantText
     ready_at: InstantText | None
     grade: str | None
-    score: int | None = Field(description="0 to 100; null: unknown, as in the figures beside it")
-    probability: float | None = Field(description="of a bad outcome within 90 days")
-    coverage: float | None = Field(description="share of the risk's factors that are known")
-    sha256: str | None = Field(description="of the PDF")
+    score: int | None = Field(description="risk score, 0 to 100; null here and below: unknown")
+    probability: float | None = Field(description="probability of a bad outcome within 90 days")
+    coverage: float | None = Field(description="share of the risk factors that are known, 0 to 1")
+    sha256: str | None = Field(description="SHA-256 of the PDF")
     simulated: Literal[True] = Field(
-        default=True, description="true: of simulated data; left out otherwise"
+        default=True, description="true: based on simulated data; omitted otherwise"
     )
 
 

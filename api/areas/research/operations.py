@@ -23,7 +23,7 @@ AREA = Area(
             path="/research/pair",
             auth=BY_KEY,
             scope=ANY_SCOPE,
-            summary="Read the same, with exchange and symbol in the query.",
+            summary="Read a priority target's research, with exchange and symbol in the query.",
             handler=service.read_pair,
             refuses=("target_required", "not_found"),
         ),

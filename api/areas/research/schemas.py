@@ -42,34 +42,34 @@ class ResearchMeta(AnswerBody):
 
 
 class KpiBucket(AnswerBody):
-    """Two hours from `at` on; null: not known in any sample of them."""
+    """Two hours from `at` on; null: unknown in all of their samples."""
 
     at: InstantText
-    n: int = Field(description="samples that were measured")
-    open: Figure = Field(description="of the mid, in the quote currency")
+    n: int = Field(description="number of measured samples")
+    open: Figure = Field(description="mid price in the quote currency, as high, low, close")
     high: Figure
     low: Figure
     close: Figure
     spread_p5_bps: Figure
     spread_p50_bps: Figure
     spread_p95_bps: Figure
-    depth_1_usd: Figure = Field(description="the median of the smaller side within 1 %")
+    depth_1_usd: Figure = Field(description="median depth of the smaller side within 1 %")
     depth_2_usd: Figure
     slip_1k_bps: Figure
     slip_10k_bps: Figure
     volume_24h_usd: Figure
-    rv: Figure = Field(description="root of the sum of squared log returns")
-    deposit_open_share: Figure = Field(description="of the samples that know it; 0 to 1")
+    rv: Figure = Field(description="realized volatility: root of the sum of squared log returns")
+    deposit_open_share: Figure = Field(description="share of samples with open deposits, 0 to 1")
     withdraw_open_share: Figure
     coverage: Figure
 
 
 class PercentileOf(AnswerBody):
-    """Of the newest value, 0 to 100; null: nothing to compare with."""
+    """Percentile of the newest value, 0 to 100; null: nothing to compare with."""
 
     value: Figure
-    own: Figure = Field(description="among this pair's own values of the window")
-    peers: Figure = Field(description="among the pairs of its exchange now")
+    own: Figure = Field(description="percentile among this pair's own values in the window")
+    peers: Figure = Field(description="percentile among all pairs of its exchange now")
     peers_n: int
 
 
@@ -82,13 +82,13 @@ class Percentiles(AnswerBody):
 
 class BurstSecond(AnswerBody):
     at: InstantText
-    mid: Figure = Field(description="in the quote currency")
+    mid: Figure = Field(description="mid price, in the quote currency")
     spread_bps: Figure
-    depth_usd: Figure = Field(description="of the smaller side within 2 %")
+    depth_usd: Figure = Field(description="depth of the smaller side within 2 % of the mid, USD")
 
 
 class Microburst(AnswerBody):
-    """A minute at 1 Hz after something unusual."""
+    """A minute recorded once a second after something unusual."""
 
     trigger: str
     began_at: InstantText
@@ -97,15 +97,15 @@ class Microburst(AnswerBody):
     max_move_bps: Figure
     max_spread_bps: Figure
     min_depth_usd: Figure
-    recovery_s: Figure = Field(description="null: not within the capture")
+    recovery_s: Figure = Field(description="seconds until recovery; null: not within the capture")
     seconds: list[BurstSecond] | None = Field(
-        description="what was seen; of the newest three captures, null in older ones"
+        description="the recorded seconds, for the newest three captures; null for older ones"
     )
 
 
 class Microbursts(AnswerBody):
-    captures: list[Microburst] = Field(description="the newest 50 of the window")
-    quota_per_day: int = Field(description="microburst_hf_captures of your target")
+    captures: list[Microburst] = Field(description="the newest 50 captures of the window")
+    quota_per_day: int = Field(description="the target's microburst_hf_captures per UTC day")
     used_today: int
 
 
@@ -120,23 +120,23 @@ class OnchainChain(AnswerBody):
 
 class OnchainReport(AnswerBody):
     chains: list[OnchainChain]
-    reason: str | None = Field(description="why there are none")
+    reason: str | None = Field(description="why there are no chains; null: there are some")
 
 
 class ResearchHealth(AnswerBody):
     status: Literal["ok", "degraded", "stale", "no_data"]
-    expected: int = Field(description="samples, of the window")
+    expected: int = Field(description="samples expected in the window")
     received: int
-    rejected: int = Field(description="crossed, empty, stale or out of line")
+    rejected: int = Field(description="samples rejected: crossed, empty, stale or out of line")
     coverage: Figure
-    gaps: int = Field(description="times of three minutes, or three looks, without a sample")
+    gaps: int = Field(description="periods of three minutes, or three scans, without a sample")
     staleness_s: int | None
     clock_skew_ms: int | None
 
 
 class ResearchPair(AnswerBody):
     meta: ResearchMeta
-    kpi_2h: list[KpiBucket] = Field(description="in the order of time")
+    kpi_2h: list[KpiBucket] = Field(description="two-hour figures, oldest first")
     percentiles: Percentiles
     microburst: Microbursts
     onchain: OnchainReport

@@ -23,8 +23,9 @@ AREA = Area(
             key="reserve.state",
             path="/reserve/state",
             auth=ANYBODY,
-            summary="Read the token's prices and how far its reserve is covered.",
-            more="As of the block that the service has read; never an absolute amount.",
+            summary="Read the token's prices and how well it is covered by its reserve.",
+            more="As of the newest block that the service has read; prices and ratios only, no "
+            "absolute amounts.",
             handler=token.state,
             refuses=("reserve_not_deployed", "reserve_unknown"),
             tool=Tool("reserve_state", "Read the reserve token", ToolKind.READ, Profile.CONNECTOR),
@@ -34,7 +35,7 @@ AREA = Area(
             path="/reserve/quote",
             auth=ANYBODY,
             summary="Read how many tokens a purchase would mint now, exact to the last unit.",
-            more="The contract's own arithmetic on its numbers at the answer's block.",
+            more="Computed as the contract does, from its state at the answer's block.",
             handler=token.quote,
             refuses=("reserve_not_deployed", "reserve_unknown"),
             tool=Tool(
@@ -52,16 +53,18 @@ AREA = Area(
             key="reserve.conversions",
             path="/reserve/me/conversions",
             auth=BY_KEY,
-            summary="Read your conversions page by page: your wallet's own, then others' for you.",
-            more="Each part newest first; what strangers send pushes nothing of your own away.",
+            summary="Page through your conversions: your wallet's own, then those that others "
+            "made for you.",
+            more="Each part is newest first; conversions by others never push your own off a page.",
             handler=token.own_conversions,
         ),
         Read(
             key="reserve.purchases",
             path="/reserve/me/purchases",
             auth=BY_KEY,
-            summary="Read your wallet's purchases page by page: what it paid, then what others did.",
-            more="Each part newest first.",
+            summary="Page through your wallet's purchases: those it paid for, then those that "
+            "others paid for.",
+            more="Each part is newest first.",
             handler=token.own_purchases,
         ),
         Write(
@@ -69,8 +72,8 @@ AREA = Area(
             path="/reserve/me/ref",
             auth=BY_KEY,
             scope=ANY_SCOPE,
-            summary="Get your account_ref, which conversions into your credit name.",
-            more="The same one each time.",
+            summary="Get your account_ref, which a conversion names so that its credits reach you.",
+            more="Every call returns the same reference.",
             handler=token.issue_ref,
             idempotent=True,
         ),
@@ -78,7 +81,7 @@ AREA = Area(
             key="reserve.known_ref",
             path="/reserve/refs/{account_ref}",
             auth=ANYBODY,
-            summary="Check that an account has a reference, before tokens are burned for it.",
+            summary="Check that a reference belongs to an account, before burning tokens for it.",
             handler=token.known_ref,
         ),
         Write(
@@ -86,9 +89,9 @@ AREA = Area(
             path="/reserve/me/claims",
             auth=BY_KEY,
             scope=ANY_SCOPE,
-            summary="Claim what your linked wallet converted for a reference that nobody has.",
-            more="It is credited within seconds or once its block is safe, and so is what the wallet "
-            "converts for it later.",
+            summary="Claim conversions that your linked wallet made for an unregistered reference.",
+            more="The conversions are credited within seconds, or once their block is safe; "
+            "later ones by this wallet for this reference too.",
             handler=token.claim,
             example={"account_ref": EXAMPLE_REF},
             refuses=(

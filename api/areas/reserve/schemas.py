@@ -33,14 +33,14 @@ AccountRef = Annotated[
             "type": "string",
             "pattern": ACCOUNT_REF_PATTERN,
             "not": {"const": "0x" + "0" * 64},
-            "description": "the account_ref of a conversion, a bytes32",
+            "description": "the account_ref that the conversion named, a bytes32",
         }
     ),
 ]
 
 
 class ReserveQuoteQuery(Command):
-    usd: Annotated[PositiveUsdc, Field(description="USDC to buy for, before the sponsor's fee")]
+    usd: Annotated[PositiveUsdc, Field(description="USDC to spend, before the sponsor's fee")]
 
 
 class RefPath(Command):
@@ -58,72 +58,74 @@ class ClaimConversions(Command):
 class ReserveContracts(AnswerBody):
     reserve_token: str
     usdc: str
-    sponsored_buy: str | None = Field(description="the batch of sponsored buys; null: none is here")
+    sponsored_buy: str | None = Field(description="contract of sponsored buys; null: none here")
 
 
 class ReserveConfig(AnswerBody):
-    network: str = Field(description="CAIP-2: eip155 and the chain id")
+    network: str = Field(description="CAIP-2 id: eip155 and the chain id")
     chain_id: int
     contracts: ReserveContracts
     token_decimals: int
-    buy_percent: int = Field(description="a purchase costs this share of the tokens' worth")
-    usdc_a_credit: str = Field(description="USDC of a conversion that are one credit")
+    buy_percent: int = Field(description="price of a purchase, in percent of the tokens' worth")
+    usdc_a_credit: str = Field(description="USDC of a conversion per credit")
     sponsor_enabled: bool
-    sponsor_reason: str | None = Field(description="why none is taken now; null: they are taken")
+    sponsor_reason: str | None = Field(description="why no buy is sponsored now; null: buys are")
     sponsor_new_wallets_reason: str | None = Field(
-        description="why none is taken now of wallets that have not paid for a sponsored buy before; "
-        "null: they are taken"
+        description="why the service sponsors no wallet now that has not paid for a sponsored buy "
+        "before; null: it does"
     )
 
 
 class ReserveTokenState(AnswerBody):
     redeem_price: str = Field(description="USDC per token, rounded down")
     buy_price: str = Field(description="USDC per token, rounded up")
-    unlocked_price: str = Field(
-        description="what redeem_price rises to by unlocked_at if nothing else happens"
-    )
+    unlocked_price: str = Field(description="redeem_price at unlocked_at, if nothing else happens")
     unlocked_at: str | None = Field(
-        description="from when nothing of the reserve is locked; null: nothing is now"
+        description="when no part of the reserve is locked any more; null: none is locked now"
     )
     reserve_ratio: str | None = Field(
-        description="USDC that the contract holds, less what it owes the treasury, over its "
-        "reserve; 1.000000 is covered, more was donated; null: not read yet"
+        description="USDC held by the contract, less what it owes the treasury, divided by its "
+        "reserve; 1.000000: fully covered, above: USDC was donated; null: not read yet"
     )
-    ratio_block: int | None = Field(description="that the ratio was read at")
-    is_paused: bool = Field(description="buying is; redeeming and converting never are")
+    ratio_block: int | None = Field(description="block at which reserve_ratio was read")
+    is_paused: bool = Field(description="true: buying is paused; redeeming and converting never is")
     block: int
     at: str = Field(description="time of the block")
 
 
 class ReserveQuote(AnswerBody):
     usd: str
-    tokens: str = Field(description=f"that the purchase mints, {TOKENS}; may be demanded as minOut")
-    tokens_base: str = Field(description="the same in base units of 1e-18")
+    tokens: str = Field(description=f"what the purchase mints, {TOKENS}; you may pass it as minOut")
+    tokens_base: str = Field(description="the same amount in base units of 1e-18")
     redeem_usdc: str = Field(
-        description="what these tokens would redeem for right after the purchase"
+        description="what the tokens would redeem for right after the purchase"
     )
-    credits: int = Field(description="what they would convert to right after the purchase")
+    credits: int = Field(
+        description="credits that the tokens would convert to right after the purchase"
+    )
     unlocked_usdc: str = Field(
-        description="what they would redeem for from unlocked_at on, if nothing else happens"
+        description="USDC that the tokens would redeem for from unlocked_at on, if nothing else "
+        "happens"
     )
-    unlocked_credits: int = Field(description="what they would convert to from then on")
+    unlocked_credits: int = Field(description="what they would convert to from unlocked_at on")
     unlocked_at: str | None = Field(
-        description="from when nothing of the reserve is locked after the purchase; null: nothing is"
+        description="when, after the purchase, no part of the reserve is locked any more; null: "
+        "none is locked"
     )
     buy_price: str
     redeem_price: str
     is_paused: bool
-    block: int = Field(description="the quote is the contract's of this block")
+    block: int = Field(description="number of the block whose state the quote uses")
     at: str
 
 
 class IssuedRef(AnswerBody):
-    account_ref: str = Field(description="pass it to convert(amount, accountRef)")
+    account_ref: str = Field(description="your reference; pass it to convert(amount, accountRef)")
 
 
 class KnownRef(AnswerBody):
     account_ref: str
-    is_known: bool = Field(description="true: what is converted for it becomes an account's credit")
+    is_known: bool = Field(description="true: conversions for this reference credit an account")
 
 
 WhyHeld = Literal["not_safe", "unregistered_ref", "set_aside"]
@@ -139,11 +141,11 @@ class HeldConversion(AnswerBody):
     usdc: str
     why: WhyHeld = Field(
         description="not_safe: its block may still be replaced; unregistered_ref: no account has "
-        "the reference, its holder's account can claim it; set_aside: crediting failed and is "
-        "tried again"
+        "the reference yet, and the holder can claim it; set_aside: crediting failed and is "
+        "retried"
     )
     trouble: str | None
-    is_own: bool = Field(description="the linked wallet made it; false: another wallet did")
+    is_own: bool = Field(description="true: made by the linked wallet; false: by another wallet")
     seen_at: InstantText
 
 
@@ -154,8 +156,8 @@ class CreditedConversion(AnswerBody):
     account_ref: str
     tokens: str
     usdc: str
-    credits: int = Field(description="whole credits; what is left below one is carried")
-    is_own: bool = Field(description="the linked wallet made it; false: another wallet did")
+    credits: int = Field(description="whole credits; the remainder is carried over")
+    is_own: bool = Field(description="true: made by the linked wallet; false: by another wallet")
     credited_at: InstantText
 
 
@@ -167,71 +169,74 @@ class OwnPurchase(AnswerBody):
     recipient: str
     usdc: str
     tokens: str
-    is_own: bool = Field(description="the linked wallet paid; false: another one did for it")
+    is_own: bool = Field(description="true: the linked wallet paid; false: another wallet did")
     at: str
 
 
 class OwnSponsoredBuy(AnswerBody):
-    id: str = Field(description="GET /reserve/buy/sponsored/{id} tells both transfers apart")
+    id: str = Field(description="GET /reserve/buy/sponsored/{id} shows both transfers")
     state: BuyState
     is_final: bool
     buyer: str
     recipient: str
-    usdc: str = Field(description="net amount of the purchase")
-    fee_usdc: str = Field(description="that was signed for gas")
-    tokens: str | None = Field(description=f"that the purchase minted, {TOKENS}; null: not yet")
+    usdc: str = Field(description="net amount of the purchase, USDC")
+    fee_usdc: str = Field(description="the signed gas fee in USDC")
+    tokens: str | None = Field(description=f"what the purchase minted, {TOKENS}; null: nothing yet")
     tx_hash: str | None = Field(
-        description="of the purchase, or of what made it impossible; null: neither"
+        description="transaction of the purchase, or the one that made it impossible; null: "
+        "neither yet"
     )
     next: str
     handed_in_at: InstantText
 
 
 class OwnReserve(AnswerBody):
-    account_ref: str | None = Field(description="null: none was issued yet")
-    wallet_address: str | None = Field(description="null: none is linked")
-    carried_usdc: str = Field(description="of conversions for account_ref, below a whole credit")
-    held: list[HeldConversion] = Field(
-        description="of the first 100 conversions, those not credited; the linked wallet's come first, "
-        "then those that others made for account_ref, each the newest first"
+    account_ref: str | None = Field(description="your reference; null: none issued yet")
+    wallet_address: str | None = Field(description="the linked wallet; null: none is linked")
+    carried_usdc: str = Field(
+        description="of conversions for account_ref: less than a credit, carried over"
     )
-    credited: list[CreditedConversion] = Field(description="and those credited")
+    held: list[HeldConversion] = Field(
+        description="those of the first 100 conversions that are not credited yet; order: the "
+        "linked wallet's, then those by others for account_ref, each newest first"
+    )
+    credited: list[CreditedConversion] = Field(description="of the same 100, those credited")
     next_conversions: str | None = Field(
-        description="cursor of GET /reserve/me/conversions for those after; null: that is all"
+        description="cursor to continue with GET /reserve/me/conversions; null: there are no more"
     )
     purchases: list[OwnPurchase] = Field(
-        description="the first 50 on chain; those that the linked wallet paid come first, then those "
-        "that others paid for it"
+        description="the first 50 purchases on the chain: those paid by the linked wallet, then "
+        "those that others paid for it"
     )
     next_purchases: str | None = Field(
-        description="cursor of GET /reserve/me/purchases for those after; null: that is all"
+        description="cursor to continue with GET /reserve/me/purchases; null: there are no more"
     )
     sponsored: list[OwnSponsoredBuy] = Field(
-        description="the newest 50 sponsored buys that this account handed in"
+        description="the newest 50 sponsored buys submitted by this account"
     )
 
 
 class OwnConversions(AnswerBody):
-    held: list[HeldConversion] = Field(description="of this page, those not credited")
-    credited: list[CreditedConversion] = Field(description="of this page, those credited")
-    next_cursor: str | None = Field(description="null: that is all")
+    held: list[HeldConversion] = Field(description="those on this page that are not credited yet")
+    credited: list[CreditedConversion] = Field(description="those on this page that are credited")
+    next_cursor: str | None = Field(description="cursor of the next page; null: no more pages")
 
 
 class OwnPurchases(AnswerBody):
     purchases: list[OwnPurchase]
-    next_cursor: str | None = Field(description="null: that is all")
+    next_cursor: str | None = Field(description="cursor of the next page; null: no more pages")
 
 
 class ClaimedConversions(AnswerBody):
     account_ref: str
     holder: str
-    conversions: int = Field(description="that are claimed and not credited yet")
-    usdc: str = Field(description="of these together")
+    conversions: int = Field(description="claimed conversions that are not credited yet")
+    usdc: str = Field(description="USDC of these conversions together")
     status: ConversionStatus = Field(
         description="waiting: they are credited within seconds, or once their block is safe; "
         "credited: all are"
     )
-    pending: int = Field(description="of these, in blocks that may still be replaced")
+    pending: int = Field(description="how many of them are in blocks that may still be replaced")
     pending_until_block: int | None = Field(
         description="they are credited once this block is safe, about a minute after it; null: none is "
         "pending"

@@ -29,7 +29,7 @@ class PostMessage(Command):
     text: Annotated[
         str,
         FreeText(TEXT_CHARACTERS_MOST, lines=True),
-        Field(description="plain text, in several lines if you like"),
+        Field(description="plain text; line breaks are allowed"),
     ]
     reply_to: (
         Annotated[Id, Field(description="the message of this room that it replies to")] | None
@@ -39,14 +39,15 @@ class PostMessage(Command):
 class ReleasePost(Command):
     id: MessageId
     kind: Literal["insightful"] | None = Field(
-        default=None, description="earns the author 0.3 points more, of a member with standing"
+        default=None,
+        description="insightful: the author earns 0.3 points more, if you have standing",
     )
 
 
 class HiveRoom(AnswerBody):
     id: int
     token_id: str
-    messages: int = Field(description="posts and summaries")
+    messages: int = Field(description="number of posts and summaries")
     last_message_at: InstantText | None
     opened_at: InstantText
 
@@ -58,22 +59,23 @@ class HiveRooms(AnswerBody):
 
 class MessageAuthor(AnswerBody):
     user_id: int
-    name: OthersText = Field(description="what it is called; names are not unique")
+    name: OthersText = Field(description="display name; not unique")
 
 
 class HiveMessage(AnswerBody):
-    """A message as it was written: its text is text, and nothing in it is markup."""
+    """A message as written: plain text, without markup."""
 
     id: int
     room_id: int
     kind: Literal["post", "summary"] = Field(
-        description="summary: the service's own, of a submission; its author is who submitted"
+        description="summary: written by the service about a submission, whose submitter is its "
+        "author"
     )
     author: MessageAuthor
     text: OthersText
     reply_to: int | None
     first_reply: bool = Field(
-        description="of the replies to a message the first by another person than its author"
+        description="true: the first reply to its message by anyone but that message's author"
     )
     posted_at: InstantText
     released: bool
@@ -90,10 +92,10 @@ class HiveRoomPage(AnswerBody):
 class PostedMessage(HiveMessage):
     """The message, and what the post cost."""
 
-    fee_credits: int = Field(description="the entry fee: of an account's first post, else 0")
-    bond_credits: int = Field(description="what the post locked; 0: no bond was needed")
+    fee_credits: int = Field(description="entry fee of an account's first post; later 0")
+    bond_credits: int = Field(description="credits locked by the post; 0: no bond was needed")
     bond_due_at: str | None = Field(
-        description="from when on the bond is returned, unless a case names the post"
+        description="when the bond is returned, unless a case names the post; null: no bond"
     )
 
 
@@ -104,5 +106,5 @@ class ReleasedPost(AnswerBody):
     released_at: str
     released_by: MessageAuthor
     kind: Literal["insightful"] | None
-    points: str = Field(description="what the author earned, with one decimal")
-    credits: int = Field(description="what the points are worth; paid or queued as all points are")
+    points: str = Field(description="points that the author earned, with one decimal")
+    credits: int = Field(description="worth of the points, paid or queued like any others")

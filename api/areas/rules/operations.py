@@ -13,7 +13,7 @@ AREA = Area(
             key="rules.mandate_vault",
             path="/rules/mandate-vault",
             auth=ANYBODY,
-            summary="Read the rules of the mandate vault, all or those of a topic.",
+            summary="Read the rules of the mandate vault, all of them or by topic.",
             handler=reading.mandate_vault,
             block=False,
             cache=CachePolicy(300, keeps=True),

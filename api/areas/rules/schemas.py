@@ -10,23 +10,24 @@ from api.kernel.operation import AnswerBody, Command
 
 class RulesQuery(Command):
     product: Annotated[
-        Literal["mandate-vault"], Field(description="whose rules; there is one product today")
+        Literal["mandate-vault"],
+        Field(description="the product whose rules to read; there is only one today"),
     ] = "mandate-vault"
     topic: Annotated[
-        Topic | None, Field(strict=False, description="without it the rules of all topics")
+        Topic | None, Field(strict=False, description="only rules of this topic; left out: all")
     ] = None
 
 
 class PublishedRule(AnswerBody):
-    id: str = Field(description="stays the same when the rule's words change")
+    id: str = Field(description="stable id; unchanged when the wording changes")
     topic: Topic
     rule: str
     value: str | None = Field(
-        description="the figure that is enforced; null: the rule has none, or nothing enforces it"
+        description="the enforced value; null: the rule has none, or is not enforced"
     )
     unit: str | None
     enforced_by: Enforcer
-    source: str = Field(description="the constant, setting, function or page that it is in")
+    source: str = Field(description="constant, setting, function or page that defines the rule")
     status: RuleStatus
 
 
@@ -40,5 +41,5 @@ class Rulebook(AnswerBody):
     topics: list[Topic]
     rules: list[PublishedRule]
     under_review: list[ReviewedRule] = Field(
-        description="rules whose value may change, and the question that is open"
+        description="rules whose value may change, with the open question"
     )

@@ -12,7 +12,7 @@ AREA = Area(
             key="safety.notices",
             path="/me/notices",
             auth=BY_KEY_OWNER_OR_BEARER,
-            summary="Read the account's inbox: one notice a lock.",
+            summary="Read the account's inbox: one notice per lock.",
             handler=service.notices,
         ),
         Read(
@@ -48,8 +48,8 @@ AREA = Area(
             key="safety.case_open",
             path="/admin/violations",
             auth=BY_OPERATOR,
-            summary="Open a case against an agent: its account is locked, notified once and shown on the "
-            "public board.",
+            summary="Open a case against an agent: its account is locked, it is notified once, "
+            "and the case is shown on the public board.",
             handler=service.open_case,
             refuses=("not_found", "case_open"),
             idempotent=True,

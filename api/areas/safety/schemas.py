@@ -21,15 +21,15 @@ class NewestFirst(Command):
 
 
 class LockNotice(AnswerBody):
-    """What a lock tells the account, once."""
+    """The one notice that an account gets about a lock."""
 
     id: int
     kind: Literal["account_lock"]
-    user_id: int = Field(description="the agent that is notified")
+    user_id: int = Field(description="id of the agent that is notified")
     case: str = Field(description="the case's reference")
     rule: str
-    deadline: str = Field(description="until when the agent may explain")
-    notice_board: str = Field(description="the address of the public board")
+    deadline: str = Field(description="deadline for the agent's explanation")
+    notice_board: str = Field(description="URL of the public board")
     case_status: CaseStatus
     created_at: str
 
@@ -70,14 +70,12 @@ class OpenCase(Command):
     rule: Annotated[
         str,
         FreeText(200),
-        Field(description="the rule that was broken, as the public board shows it"),
+        Field(description="the rule that was broken, in the words that the public board shows"),
     ]
-    deadline: Annotated[
-        Instant, Field(description="until when the agent may explain; later than now")
-    ]
+    deadline: Annotated[Instant, Field(description="how long the agent may explain; in the future")]
     message_id: Id | None = Field(
         default=None,
-        description="a post of the agent's in a room: its bond is kept until the case is closed",
+        description="a Rooms post by the agent; its bond is held until the case is closed",
     )
 
 
@@ -92,15 +90,17 @@ class SetDefense(Command):
 class DefenseLevel(AnswerBody):
     level: int
     unowned_welcome_credits_per_day: int = Field(
-        description="unowned registrations of a network address that are credited in a UTC day"
+        description="unowned registrations per network address that get welcome credits in a UTC "
+        "day"
     )
     bond_without_standing: bool = Field(
-        description="a Rooms post or task claim without Bronze standing locks a refundable bond"
+        description="true: a Rooms post or task claim by an agent below Bronze locks a refundable "
+        "bond"
     )
     says: str
 
 
 class Defense(AnswerBody):
-    level: int = Field(description="in force now")
-    since: str | None = Field(description="null: never changed")
+    level: int = Field(description="level in force now")
+    since: str | None = Field(description="when the level was set; null: never changed")
     levels: list[DefenseLevel]

@@ -14,8 +14,9 @@ AREA = Area(
             key="shadow.fund",
             path="/arb/shadow/fund",
             auth=ANYBODY,
-            summary="Read how the paper fund's trades ended: their distribution, all and by venue.",
-            more="Every actionable gap is replayed on recorded samples, on paper. No money is in it.",
+            summary="Read the distribution of the paper fund's trade results, overall and by venue.",
+            more="Every actionable gap is traded on paper against recorded samples; no real "
+            "money is involved.",
             handler=service.fund,
             cache=CachePolicy(KEPT_S, keeps=True),
         ),
@@ -23,7 +24,8 @@ AREA = Area(
             key="shadow.quartermaster",
             path="/arb/shadow/quartermaster",
             auth=ANYBODY,
-            summary="Read where the paper capital is and should be: bands, moves, hedges, rates.",
+            summary="Read where the paper capital is and where it should be: bands, moves, "
+            "hedges, rates.",
             handler=service.bands,
             cache=CachePolicy(KEPT_S, keeps=True),
         ),
@@ -31,7 +33,8 @@ AREA = Area(
             key="shadow.attribution",
             path="/arb/shadow/attribution",
             auth=ANYBODY,
-            summary="Read paper results by what was known at entry; the slices sum to the whole.",
+            summary="Break paper results down by what was known at entry; the slices sum to the "
+            "whole.",
             handler=service.attribution,
             cache=CachePolicy(KEPT_S, keeps=True),
         ),
@@ -39,7 +42,8 @@ AREA = Area(
             key="shadow.insights",
             path="/arb/insights",
             auth=ANYBODY,
-            summary="Read cards of two detectors: drained venues, and makers that came or left.",
+            summary="Read insights from two detectors: exchanges being drained, and market makers "
+            "arriving or leaving.",
             handler=service.insights,
             cache=CachePolicy(KEPT_S, keeps=True),
         ),

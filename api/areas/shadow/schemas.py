@@ -15,8 +15,8 @@ from core.market.rules.shadow import Dimension
 DIMENSIONS = ", ".join(Dimension)
 _ONE = f"({'|'.join(Dimension)})"
 MOST_DIMENSIONS, MOST_SLICES, MOST_CARDS = 3, 200, 200
-SIMULATED = "true: gaps of simulated exchanges among them; left out otherwise"
-PAPER = "paper, never real capital"
+SIMULATED = "true: includes gaps of simulated exchanges; omitted otherwise"
+PAPER = "on paper, never real money"
 
 
 class AttributionQuery(Command):
@@ -24,30 +24,30 @@ class AttributionQuery(Command):
         str,
         Field(
             max_length=100,
-            description=f"one to {MOST_DIMENSIONS} of {DIMENSIONS}, with commas",
+            description=f"one to {MOST_DIMENSIONS} of {DIMENSIONS}, separated by commas",
             json_schema_extra={"pattern": f"^{_ONE}(,{_ONE}){{0,{MOST_DIMENSIONS - 1}}}$"},
         ),
     ] = "gap_cause,deviation_pattern"
     min_n: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] = Field(
-        default=1, description="slices of fewer trades are one, `other`"
+        default=1, description="slices with fewer trades are merged into one, `other`"
     )
 
 
 class InsightsQuery(Command):
     days: Annotated[int, Field(ge=1, le=90), WHOLE] = Field(
-        default=7, description="UTC days, today included"
+        default=7, description="number of UTC days, today included"
     )
 
 
 class PaperVenueResult(AnswerBody):
-    """Of trades that bought there."""
+    """Results of trades bought at this exchange."""
 
     exchange: str
     settled: int
     returned: int
     void: int
     skipped: int
-    hit_rate: Figure = Field(description="of those with a result; null: there is none")
+    hit_rate: Figure = Field(description="share that made a profit; null: none has a result")
     pnl_usd: str | None
     worst_usd: str | None
 
@@ -55,11 +55,11 @@ class PaperVenueResult(AnswerBody):
 class PaperFund(AnswerBody):
     paper: Literal[True]
     stake_usd: str
-    n: int = Field(description="trades with a result")
+    n: int = Field(description="number of trades with a result")
     settled: int
-    returned: int = Field(description="withdrawals closed meanwhile: sold where they were bought")
-    void: int = Field(description="no sample to price them: no result, not zero")
-    skipped: int = Field(description="not entered: no sample, fee or capital")
+    returned: int = Field(description="trades sold where bought: withdrawals had closed")
+    void: int = Field(description="trades without a result (not zero): no sample priced them")
+    skipped: int = Field(description="gaps not traded: no sample, known fee or capital")
     pnl_usd: str | None = Field(description=f"{PAPER}; null: no trade has a result")
     mean_bps: Figure
     p5_bps: int | None
@@ -70,12 +70,12 @@ class PaperFund(AnswerBody):
     hit_rate: Figure
     worst_usd: str | None
     by_venue: list[PaperVenueResult]
-    computed_at: InstantText | None = Field(description="null: it did not run yet")
+    computed_at: InstantText | None = Field(description="time of the last run; null: not run yet")
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
 
 
 class PaperBand(AnswerBody):
-    """Shares of the capital at venues; null: no opportunity was seen."""
+    """Capital at one venue, as shares of the total; null: no opportunity was seen."""
 
     exchange: str
     usd: str
@@ -84,7 +84,7 @@ class PaperBand(AnswerBody):
     floor: Figure
     cap: Figure
     status: Literal["under", "band", "over"] | None
-    concentrated: bool = Field(description="more than 35 % of the capital is there")
+    concentrated: bool = Field(description="true: the venue holds more than 35 % of the capital")
 
 
 class PlannedMove(AnswerBody):
@@ -96,12 +96,12 @@ class PlannedMove(AnswerBody):
 
 
 class PaperHedge(AnswerBody):
-    """1.5 standard deviations of a day of what is in transit."""
+    """Reserve of 1.5 daily standard deviations for what is in transit."""
 
-    reserved_usd: str | None = Field(description="null: no position's volatility is known")
+    reserved_usd: str | None = Field(description="null: no position has a known volatility")
     in_transit_usd: str
     positions: int
-    unknown: int = Field(description="positions without a known volatility, not in the reserve")
+    unknown: int = Field(description="positions of unknown volatility, not in the reserve")
 
 
 class PaperRate(AnswerBody):
@@ -112,7 +112,7 @@ class PaperRate(AnswerBody):
 
 
 class PaperLogistics(AnswerBody):
-    """Of the last 30 days."""
+    """Transfers of the last 30 days."""
 
     moves: int
     moved_usd: str
@@ -122,20 +122,20 @@ class PaperLogistics(AnswerBody):
 
 class Quartermaster(AnswerBody):
     paper: Literal[True]
-    capital_usd: str = Field(description=f"at venues; {PAPER}")
-    unplaced_usd: str | None = Field(description="not at a venue yet; null: it did not run yet")
+    capital_usd: str = Field(description=f"capital at exchanges; {PAPER}")
+    unplaced_usd: str | None = Field(description="capital not at an exchange; null: not run yet")
     venues: list[PaperBand]
     concentrated: list[str]
-    planned: list[PlannedMove] = Field(description="carried out on paper after 00:00 UTC")
+    planned: list[PlannedMove] = Field(description="moves that are made on paper after 00:00 UTC")
     hedge: PaperHedge
-    fx: list[PaperRate] = Field(description="of the newest trade at each venue")
+    fx: list[PaperRate] = Field(description="rate from the newest trade at each exchange")
     logistics: PaperLogistics
-    computed_at: InstantText | None = Field(description="null: it did not run yet")
+    computed_at: InstantText | None = Field(description="time of the last run; null: not run yet")
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
 
 
 class AttributedSlice(AnswerBody):
-    key: dict[str, str] = Field(description="by dimension; `unknown` is a value of its own")
+    key: dict[str, str] = Field(description="value of each dimension; `unknown` counts as a value")
     n: int
     hit_rate: Figure
     pnl_usd: str
@@ -145,12 +145,12 @@ class Attribution(AnswerBody):
     paper: Literal[True]
     dims: list[str]
     slices: list[AttributedSlice] = Field(
-        description="the most trades first; they sum to the whole"
+        description="slices with the most trades first; they sum to the whole"
     )
     n: int
     pnl_usd: str | None = Field(description=f"{PAPER}; null: no trade has a result")
     fingerprint_coverage: Figure = Field(
-        description="trades whose every dimension is known; null: there is none"
+        description="share of trades for which every dimension is known; null: no trades"
     )
     computed_at: InstantText | None
     simulated: Literal[True] | None = Field(default=None, description=SIMULATED)
@@ -161,7 +161,7 @@ class Insight(AnswerBody):
     detector: Literal["venue_drain", "mm_signal"]
     kind: Literal["venue_drain", "venue_risk", "mm_exit", "mm_enter"]
     exchange: str
-    token: str | None = Field(description="null: it is about the exchange")
+    token: str | None = Field(description="the token; null: it is about the exchange")
     day: str
     headline: str
     evidence: dict[str, Any]
@@ -173,5 +173,5 @@ class Insight(AnswerBody):
 class Insights(AnswerBody):
     days: int
     cards: list[Insight] = Field(
-        description=f"the newest first, at most {MOST_CARDS}; the feed insights has all"
+        description=f"newest first, at most {MOST_CARDS}; the feed insights has all of them"
     )

@@ -18,7 +18,8 @@ AREA = Area(
             scope="tx",
             summary="Get a quote for a purchase and the two documents to sign: the net amount, and "
             "the gas fee to the pool's treasury.",
-            more="Whoever signs compares both with what they asked for, and computes the nonces.",
+            more="Before signing, compare both documents with what you asked for, and "
+            "recompute the nonces.",
             handler=buys.prepare,
             example={"usd": "10.000000", "buyer": EXAMPLE_BUYER},
             refuses=(
@@ -34,7 +35,7 @@ AREA = Area(
             path="/reserve/buy/sponsored",
             auth=BY_KEY,
             scope="tx",
-            summary="Hand in both signatures; the service sends both transfers in one transaction.",
+            summary="Submit both signatures; the service sends both transfers in one transaction.",
             handler=buys.buy,
             refuses=(
                 "not_found",
@@ -52,7 +53,7 @@ AREA = Area(
             key="sponsored.read",
             path="/reserve/buy/sponsored/{id}",
             auth=BY_KEY,
-            summary="Read which of the two transfers is final, and what comes next.",
+            summary="Read which of the two transfers is final, and what to do next.",
             handler=buys.read,
         ),
         Write(
@@ -60,7 +61,8 @@ AREA = Area(
             path="/gas/quote",
             auth=ANYBODY,
             summary="Read what gas costs now, by action, in USDC.",
-            more="The node is asked once in 5 seconds; everybody gets that answer meanwhile.",
+            more="The node is asked at most once every 5 seconds; calls in between get the "
+            "same answer.",
             handler=gas.quote,
             refuses=("gas_price_unknown",),
         ),

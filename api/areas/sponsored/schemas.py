@@ -16,66 +16,66 @@ from api.kernel.operation import AnswerBody, Command
 from core.sponsored.prices import EthSource
 from core.sponsored.rules import DEFAULT_RISE_BPS, MOST_RISE_BPS, AuthorizationState, BuyState
 
-TOKENS = "eighteen decimals, as everywhere under /reserve"
-BASE_UNITS = "the same in base units of 1e-18, as contracts take it"
-ETH_USD = "what 1 ETH is reckoned at, USD: of the market the median over exchanges and 5 % more"
-SOURCE = "market: the median over exchanges; fixed: the operator's own figure"
-ETH_AS_OF = "of the oldest price in the median; null: the figure is fixed"
+TOKENS = "with eighteen decimals, like all tokens under /reserve"
+BASE_UNITS = "the same amount in base units of 1e-18, as contracts take it"
+ETH_USD = "price used for 1 ETH, USD; with source market the median over exchanges plus 5 %"
+SOURCE = "market: median over exchanges; fixed: set by the operator"
+ETH_AS_OF = "time of the oldest price in the median; null: the figure is fixed"
 
 BUYERS = "65 bytes r, s, v of the buyer's own key, or 64 (EIP-2098); s in the lower half"
 
 
 class PrepareBuy(Command):
     usd: Annotated[PositiveUsdc, WithJsonSchema(positive_usdc_schema(6))] = Field(
-        description="net amount that becomes tokens, at least 5.000000; the fee comes on top"
+        description="USDC to spend on tokens, at least 5.000000; the gas fee is added"
     )
-    buyer: Address = Field(
-        description="the wallet that pays and signs: an account with a key, without code"
+    buyer: Address = Field(description="the wallet that pays and signs: an EOA, not a contract")
+    recipient: Address | None = Field(
+        default=None, description="who receives the tokens; null: buyer"
     )
-    recipient: Address | None = Field(default=None, description="who gets the tokens; null: buyer")
     max_rise_bps: Annotated[int, Field(ge=0, le=MOST_RISE_BPS), WHOLE] = Field(
         default=DEFAULT_RISE_BPS,
-        description="how far the price may rise before the purchase is refused, basis points",
+        description="how far the price may rise before the purchase is refused, in basis points",
     )
 
 
 class GasQuote(AnswerBody):
-    """Wei are text, since JSON numbers do not hold them."""
+    """Wei amounts are text, since JSON numbers cannot hold them exactly."""
 
     base_fee_wei: str
     priority_fee_wei: str
-    layer_1_fee_wei: str = Field(description="for the transaction's bytes, an upper bound")
+    layer_1_fee_wei: str = Field(description="upper bound of the layer 1 fee for the bytes")
     gas: int
-    covers_wei: str = Field(description="the most that the fee pays for, a quarter above the cost")
+    covers_wei: str = Field(description="the most that the fee pays for: the cost plus a quarter")
     eth_usd: str = Field(description=ETH_USD)
     source: EthSource = Field(description=SOURCE)
     eth_as_of: str | None = Field(description=ETH_AS_OF)
 
 
 class PreparedBuy(AnswerBody):
-    """Times are UTC. Sign both documents as they are, and send them before `expires_at`."""
+    """Times are UTC. Sign both documents unchanged, and submit them before `expires_at`."""
 
     id: str
     amount_usdc: str
-    fee_usdc: str = Field(description="what is signed, for gas")
-    credit_usdc: str = Field(description="of fees owed to the buyer, what lowered the fee")
+    fee_usdc: str = Field(description="the gas fee to sign, in USDC")
+    credit_usdc: str = Field(description="USDC by which fees owed to the buyer reduced the fee")
     total_usdc: str
     treasury: str
-    recipient: str = Field(description="who gets the tokens")
-    batch: str = Field(description="the contract SponsoredBuy")
+    recipient: str = Field(description="address that receives the tokens")
+    batch: str = Field(description="address of the SponsoredBuy contract")
     salt: str = Field(
-        description="of ReserveToken.buyNonce: with it a signer computes both nonces, which name "
-        "recipient, min_tokens_base and fee"
+        description="salt for ReserveToken.buyNonce; use it to recompute both nonces, which "
+        "commit to recipient, min_tokens_base and fee"
     )
     tokens: str = Field(description=f"what the purchase would mint now, {TOKENS}")
     tokens_base: str = Field(description=BASE_UNITS)
-    min_tokens: str = Field(description=f"what it mints at least, {TOKENS}")
+    min_tokens: str = Field(description=f"the least that it may mint, {TOKENS}")
     min_tokens_base: str = Field(description=BASE_UNITS)
-    purchase: dict[str, Any] = Field(description="for eth_signTypedData_v4")
-    fee: dict[str, Any] = Field(description="for eth_signTypedData_v4")
+    purchase: dict[str, Any] = Field(description="typed data for eth_signTypedData_v4")
+    fee: dict[str, Any] = Field(description="typed data for eth_signTypedData_v4")
     gas: GasQuote
     expires_at: InstantText
-    valid_before: str = Field(description="from then on neither authorization can be used")
+    valid_before: str = Field(description="time from which neither authorization is valid")
 
 
 class HandInBuy(Command):
@@ -89,19 +89,17 @@ class BuyById(Command):
 
 
 class BuyTransfer(AnswerBody):
-    kind: str = Field(description="purchase or fee")
+    kind: str = Field(description="purchase, or fee for gas")
     amount_usdc: str
     to_address: str
     state: AuthorizationState
-    is_final: bool = Field(
-        description="true: a safe block says so, it is proved, and it will not change"
-    )
+    is_final: bool = Field(description="true: proved in a safe block; it will not change")
     why: str | None = Field(
-        description="of a dead one: cancelled, elsewhere or lapsed; of an open one: disputed, since "
-        "the service's nodes disagree about it"
+        description="for a dead transfer: cancelled, elsewhere or lapsed; for an open one: "
+        "disputed, when the service's nodes disagree about it"
     )
     tx_hash: str | None
-    tokens: str | None = Field(description=f"minted by the purchase, {TOKENS}; null: none are")
+    tokens: str | None = Field(description=f"what the purchase minted, {TOKENS}; null: nothing")
 
 
 class SponsoredBuyState(AnswerBody):
@@ -109,11 +107,12 @@ class SponsoredBuyState(AnswerBody):
     state: BuyState
     is_final: bool
     sending: str | None = Field(
-        description="how far the service's transaction is; null before the buy is handed in"
+        description="state of the service's transaction; null before the buy is submitted"
     )
     transfers: list[BuyTransfer]
     owed_usdc: str = Field(
-        description="what this buy's fee lowers the buyer's next one by: it was paid for nothing"
+        description="USDC by which the buyer's next fee is reduced, since this buy's fee paid for "
+        "nothing"
     )
     next: str
     expires_at: InstantText
@@ -125,12 +124,12 @@ class GasRow(AnswerBody):
     gas: int
     layer_2_wei: str
     layer_1_wei: str
-    usdc: str = Field(description="rounded up")
+    usdc: str = Field(description="cost in USDC, rounded up")
 
 
 class GasTable(AnswerBody):
-    as_of: str = Field(description="when the node was asked; everybody gets this answer meanwhile")
-    good_until: str = Field(description="from then on the node is asked anew")
+    as_of: str = Field(description="when the node was asked")
+    good_until: str = Field(description="until then this answer is reused")
     base_fee_wei: str
     priority_fee_wei: str
     eth_usd: str = Field(description=ETH_USD)

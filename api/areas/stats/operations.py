@@ -49,7 +49,7 @@ AREA = Area(
             path="/stats/arbitrage_snapshot_pro",
             auth=BY_KEY,
             scope="read",
-            summary="List spreads over three exchanges and more, with legs and best size; Tier 2.",
+            summary="List spreads over three or more exchanges, with legs and best size; Tier 2.",
             handler=service.arbitrage_pro,
             refuses=("tier_required",),
         ),

@@ -16,13 +16,13 @@ MOST_WATCHED = 500
 
 class WatchlistQuery(Command):
     percent: Annotated[int, Field(ge=1, le=MOST_PERCENT), WHOLE] = Field(
-        default=WATCHLIST_PERCENT, description="how much of the graded tokens is listed"
+        default=WATCHLIST_PERCENT, description="share of the graded tokens to list, in percent"
     )
 
 
 class GapsQuery(Command):
     actionable: Flag = Field(
-        default=False, description="those alone that earn and can be transferred"
+        default=False, description="true: only gaps that are profitable and transferable"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_GAPS), WHOLE] = DEFAULT_GAPS
 
@@ -39,37 +39,37 @@ class VenueCoverage(AnswerBody):
     exchange: str
     exchange_code: str
     state: Literal["ok", "degraded", "down"]
-    reason: str | None = Field(description="why it is not ok")
+    reason: str | None = Field(description="why the state is not ok; null: it is")
     since: InstantText
-    listings: int = Field(description="pairs that it lists now")
+    listings: int = Field(description="pairs listed now")
     books_per_minute: int
     lag_s: Figure = Field(
-        description="from its time to a row that can be read; the 99th percentile"
+        description="99th percentile of the seconds from the exchange's timestamp to a readable row"
     )
-    skew_ms: int | None = Field(description="how far its clock is from ours")
+    skew_ms: int | None = Field(description="difference between the exchange's clock and ours")
     answered_at: InstantText | None
-    unknowable: list[str] = Field(description="what it does not tell, so that it stays unknown")
+    unknowable: list[str] = Field(description="what it does not publish, so it stays unknown")
     source: str
 
 
 class StatsSummary(AnswerBody):
-    """Null where nothing was counted yet."""
+    """Figures that were not counted yet are null."""
 
-    listings: int = Field(description="pairs that the exchanges list now, the sum of theirs")
-    assets: int | None = Field(description="tokens of these listings, each once, as in figures")
+    listings: int = Field(description="pairs listed on all exchanges now")
+    assets: int | None = Field(description="distinct tickers among these listings, as in figures")
     exchanges: list[VenueCoverage]
     figures: dict[str, Any] | None = Field(description="counted about once a minute")
     computed_at: str | None
     grade_version: str
     wci_definition_version: str
-    data_source: list[str] = Field(description="live, simulated")
+    data_source: list[str] = Field(description="live or simulated")
     simulated: Literal[True] | None = None
 
 
 class WatchedToken(AnswerBody):
     token: str
-    gpa_7d: Figure = Field(description="0 to 4, the mean over venues of seven days")
-    grade: LetterWord | None = Field(description="of the best venue")
+    gpa_7d: Figure = Field(description="mean grade over venues and seven days, 0 to 4")
+    grade: LetterWord | None = Field(description="grade at the best venue")
     grade_worst: LetterWord | None
     graded_venues: int
     exchanges: list[str]
@@ -80,33 +80,33 @@ class WatchedToken(AnswerBody):
 
 
 class CriticalWatchlist(AnswerBody):
-    """The lowest GPA first, then the worst letter, then the ticker."""
+    """Sorted by lowest GPA, then worst letter, then ticker."""
 
     tokens: list[WatchedToken]
     percent: int
-    graded: int = Field(description="tokens with a grade, of which the percentage is taken")
+    graded: int = Field(description="graded tokens; the percentage is taken of these")
     unknown: int | None = Field(
-        description="tokens without one, not on this list; null: not counted yet"
+        description="tokens without a grade, which are not listed; null: not counted yet"
     )
-    most: int = Field(description="as many are listed at most")
+    most: int = Field(description="maximum number of tokens listed")
 
 
 class ArbGap(AnswerBody):
-    """Buy at one exchange, sell at another. Net of fees, transfer and both quotes' age."""
+    """Buy at one exchange, sell at another; net of fees, transfer and the age of both quotes."""
 
     token: str
     buy_exchange: str
     sell_exchange: str
     gross_bps: Figure
-    net_1k_bps: Figure = Field(description="for 1,000 dollars; null: the book ends before")
+    net_1k_bps: Figure = Field(description="net gain on 1,000 dollars; null: the book is too thin")
     net_5k_bps: Figure
     net_10k_bps: Figure
-    transfer: str = Field(description="open, closed or unverified on a common chain")
+    transfer: str = Field(description="open, closed or unverified, on a chain of both exchanges")
     chains: list[str]
-    actionable: bool = Field(description="it earns, and can be transferred")
-    suspect: str | None = Field(description="why the gap is likely none")
-    fx_source: str = Field(description="how quotes were turned into dollars")
-    buy_at: InstantText = Field(description="of the book, as sell_at")
+    actionable: bool = Field(description="true: it is profitable and transferable")
+    suspect: str | None = Field(description="why the gap is probably not real; null: no doubt")
+    fx_source: str = Field(description="how quote currencies were converted to dollars")
+    buy_at: InstantText = Field(description="time of the order book read, like sell_at")
     sell_at: InstantText
     observed_at: InstantText
 
@@ -121,43 +121,46 @@ class ReelChange(AnswerBody):
     buy_exchange: str
     sell_exchange: str
     gross_bps: Figure
-    was_bps: Figure = Field(description="null: the gap is new")
+    was_bps: Figure = Field(description="gross gap before the change; null: the gap is new")
     net_1k_bps: Figure
     at: InstantText
 
 
 class ArbReel(AnswerBody):
-    changes: list[ReelChange] = Field(description="the newest first, of seven days")
+    changes: list[ReelChange] = Field(description="changes of the last seven days, newest first")
     next_cursor: str | None
     simulated: Literal[True] | None = None
 
 
 class ArbLegBody(AnswerBody):
-    """All that is bought at one exchange to be sold at one other."""
+    """Everything bought at one exchange to be sold at another."""
 
     buy_exchange: str
     sell_exchange: str
     base: Figure
     buy_usd: Figure
     sell_usd: Figure
-    profit_usd: Figure = Field(description="after both fees and the withdrawal; null: unknown")
+    profit_usd: Figure = Field(
+        description="profit after both fees and the withdrawal fee, USD; null: unknown"
+    )
     transfer: str
 
 
 class ArbSpread(AnswerBody):
     token: str
     venues: int
-    dispersion: Figure = Field(description="highest mid less lowest, by the median")
-    size_usd: Figure = Field(description="up to where the next unit earns nothing")
-    profit_usd: Figure = Field(description="the sum over legs; null: unknown of a leg")
+    dispersion: Figure = Field(description="(highest mid - lowest mid) / median mid")
+    size_usd: Figure = Field(description="size above which the next unit earns nothing, USD")
+    profit_usd: Figure = Field(description="total profit of all legs, USD; null: unknown for a leg")
     actionable_profit_usd: Figure = Field(
-        description="of legs with an open way and a gain of 30 % at most; null: unknown of such a leg"
+        description="profit of the transferable legs that gain at most 30 %, USD; null: unknown "
+        "for one of them"
     )
     legs: list[ArbLegBody]
-    actionable: bool = Field(description="a leg with an open way is known to earn")
+    actionable: bool = Field(description="true: a transferable leg is known to be profitable")
     observed_at: InstantText
 
 
 class ArbSnapshotPro(AnswerBody):
-    spreads: list[ArbSpread] = Field(description="of three exchanges and more, the best first")
+    spreads: list[ArbSpread] = Field(description="over three or more exchanges, the best first")
     simulated: Literal[True] | None = None

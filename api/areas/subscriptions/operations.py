@@ -9,7 +9,8 @@ ORDER = {"tier": 1, "months": 1}
 
 AREA = Area(
     name="subscriptions",
-    about="Subscriptions, paid in credits: priority targets, research, reports and a higher ceiling.",
+    about="Subscriptions, paid in credits: priority targets, research, reports and more "
+    "calls a day.",
     operations=(
         Read(
             key="subscriptions.account",
@@ -22,8 +23,8 @@ AREA = Area(
             key="subscriptions.preview",
             path="/subscriptions/upgrade/preview",
             auth=BY_KEY,
-            summary="Preview what a subscription, renewal, upgrade or downgrade costs; free.",
-            more="The preview_id keeps the price for five minutes.",
+            summary="Preview the price of a subscription, renewal, upgrade or downgrade; free.",
+            more="The preview_id holds the price for five minutes.",
             handler=service.preview,
             example=ORDER,
         ),

@@ -15,14 +15,14 @@ Bought = Annotated[int, Field(ge=1, le=2), WHOLE]
 
 
 class PreviewTier(Command):
-    tier: Bought = Field(description="1 or 2")
-    months: Months = Field(description="of 30 days; an upgrade adds none")
+    tier: Bought = Field(description="the tier to subscribe to: 1 or 2")
+    months: Months = Field(description="months of 30 days each; an upgrade adds no time")
 
 
 class SubscribeTier(PreviewTier):
-    max_credits: Count | None = Field(default=None, description="refuse a higher price")
+    max_credits: Count | None = Field(default=None, description="the most that it may cost")
     preview_id: Annotated[str, FreeText(64, exact=True)] | None = Field(
-        default=None, description="pay the price of this preview; it buys once"
+        default=None, description="id of a preview whose price you accept; usable once"
     )
 
 
@@ -30,25 +30,26 @@ class TierPeriod(AnswerBody):
     kind: PurchaseKind
     tier: TierNumber
     months: int = Field(
-        description="that are added; 0 of an upgrade, which turns the time that is left into the tier"
+        description="months added; 0 for an upgrade, which converts the remaining time to the new "
+        "tier"
     )
     price_credits: int
     starts_at: InstantText
-    until: InstantText = Field(description="exclusive")
+    until: InstantText = Field(description="end of the period (exclusive)")
 
 
 class TierPreview(TierPeriod):
-    preview_id: str = Field(description="send it to subscribe to pay this price")
+    preview_id: str = Field(description="pass it to subscribe to pay this price")
     expires_at: str
     available_credits: int
-    shortfall_credits: int = Field(description="what is missing to pay it now")
+    shortfall_credits: int = Field(description="credits that you lack to pay it now")
 
 
 class TierBought(TierPeriod):
     ok: Literal[True]
     made_at: str
-    current_tier: TierNumber = Field(description="now; a downgrade begins later")
-    calls_per_day: int = Field(description="the ceiling from the next call on")
+    current_tier: TierNumber = Field(description="tier now in force; a downgrade begins later")
+    calls_per_day: int = Field(description="calls per day allowed from the next call on")
 
 
 class NextTier(AnswerBody):
@@ -59,23 +60,23 @@ class NextTier(AnswerBody):
 class TargetUsage(AnswerBody):
     active: int
     paused: int = Field(
-        description="kept and not scanned: the tier has ended or has room for fewer"
+        description="targets that are stored but not scanned: the tier has ended, or allows fewer"
     )
     limit: int
 
 
 class ReportUsage(AnswerBody):
-    today: int = Field(description="PDF reports ordered this UTC day, each counted once")
+    today: int = Field(description="distinct PDF reports ordered this UTC day")
     limit: int
 
 
 class SubscriptionAccount(AnswerBody):
     status: Literal["none", "active", "expired"]
     tier: TierNumber
-    tier_until: str | None = Field(description="when this tier ends (exclusive); null: Free")
-    until: str | None = Field(description="when everything that was bought ends or has ended")
-    next: NextTier | None = Field(description="the tier after this one, where one was bought")
+    tier_until: str | None = Field(description="when the current tier ends (exclusive); null: Free")
+    until: str | None = Field(description="when everything bought ends or has ended")
+    next: NextTier | None = Field(description="the tier that follows, if one was bought")
     calls_per_day: int
     targets: TargetUsage
     reports: ReportUsage
-    purchases: list[TierPeriod] = Field(description="the newest first, at most 20")
+    purchases: list[TierPeriod] = Field(description="at most 20 purchases, newest first")

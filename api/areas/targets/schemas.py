@@ -22,8 +22,8 @@ class AddTarget(TargetPair):
             Field(
                 ge=0,
                 le=MOST_CAPTURES,
-                description="high-frequency captures a UTC day, Tier 2 only; without it 0, or as "
-                "it was",
+                description="high-frequency captures per UTC day, Tier 2 only; left out: unchanged, or 0 "
+                "for a new target",
             ),
             WHOLE,
         ]
@@ -36,14 +36,14 @@ class AddedTarget(AnswerBody):
     exchange: str
     symbol: str
     token_id: str
-    priority_pool: bool = Field(description="it is scanned each minute")
+    priority_pool: bool = Field(description="true: the pair is scanned each minute")
     microburst_hf_captures: int
     message: str
     next_steps: list[dict[str, Any]] = Field(
-        description="calls as they can be made: method, path, auth, cost, body"
+        description="calls to make next, ready to send: method, path, auth, cost, body"
     )
     simulated: Literal[True] = Field(
-        default=True, description="true: the listing is simulated; left out otherwise"
+        default=True, description="true: the listing is simulated; omitted otherwise"
     )
 
 
@@ -55,18 +55,16 @@ class RemovedTarget(AnswerBody):
 
 
 class TargetScanned(AnswerBody):
-    """What the last look at the pair found."""
+    """Result of the last scan of the pair."""
 
-    sampled_at: InstantText | None = Field(
-        description="the minute of the last sample; null: none yet"
-    )
-    fault: str | None = Field(description="why the last look measured nothing; null: it did")
+    sampled_at: InstantText | None = Field(description="minute of the last sample; null: none yet")
+    fault: str | None = Field(description="why the last scan measured nothing; null: it succeeded")
     price_usd: float | None
     grade: str | None
     is_provisional: bool | None
     gpa_7d: float | None
     outlook: Literal["clear", "notice", "warning", "critical"] = Field(
-        description="the worst of the pair's open warnings"
+        description="most severe open warning of the pair"
     )
 
 
@@ -75,18 +73,18 @@ class TargetEntry(AnswerBody):
     symbol: str
     token_id: str
     state: TargetState = Field(
-        description="paused: the subscription has ended or has room for fewer"
+        description="paused: the subscription has ended, or allows fewer targets"
     )
     microburst_hf_captures: int
     captures_used_today: int
     added_at: InstantText
-    scan: TargetScanned | None = Field(description="null: the pair was never looked at")
+    scan: TargetScanned | None = Field(description="the last scan; null: never scanned")
     simulated: Literal[True] = Field(
-        default=True, description="true: the listing is simulated; left out otherwise"
+        default=True, description="true: the listing is simulated; omitted otherwise"
     )
 
 
 class TargetList(AnswerBody):
-    targets: list[TargetEntry] = Field(description="the oldest first; active ones before paused")
+    targets: list[TargetEntry] = Field(description="active before paused, each oldest first")
     active: int
-    limit: int = Field(description="targets that may be active on your tier")
+    limit: int = Field(description="number of targets that may be active on your tier")

@@ -59,7 +59,7 @@ class TaskMove(StrEnum):
 
 
 class ClaimStage(StrEnum):
-    """Of a claim, or the furthest of a task's claims."""
+    """Stage of a claim, or of the most advanced claim of a task."""
 
     OPEN = "open"  # nobody claimed it
     CLAIMED = "claimed"
@@ -85,7 +85,7 @@ class ClaimMove(StrEnum):
 
 
 class Truth(StrEnum):
-    """What a review found out of the value that was submitted."""
+    """Result of the review of a submitted value."""
 
     MATCH = "match"  # approved
     MISMATCH = "mismatch"  # rejected as wrong

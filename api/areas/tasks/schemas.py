@@ -44,14 +44,17 @@ Points = Annotated[
                 {"type": "string", "pattern": _POINTS_PATTERN, "examples": ["2.5"]},
                 {"type": "number", "exclusiveMinimum": 0, "maximum": TASK_TENTHS_MOST // 10},
             ],
-            "description": "0.1 to 100.0 with at most one decimal; text, or a number",
+            "description": "points from 0.1 to 100.0 with at most one decimal; text or a number",
         }
     ),
 ]
 """Tenths of a point, read from text or from a JSON number's literal. Errors: invalid_number."""
 
 Category = Annotated[
-    str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$", description="reobserve, or an operator's own")
+    str,
+    Field(
+        pattern=r"^[a-z][a-z0-9_]{0,39}$", description="reobserve, or a category that you define"
+    ),
 ]
 
 
@@ -71,10 +74,10 @@ class SubmitProof(Command):
     task_id: Id
     verdict: Annotated[
         Literal["match", "mismatch", "unverifiable"] | None,
-        Field(description="of a re-observation: whether you saw the value that was submitted"),
+        Field(description="for a re-observation only: whether you saw the submitted value"),
     ] = None
     observed_at: Annotated[
-        Instant, Field(description="when you looked: a time that is past, of the last 7 days")
+        Instant, Field(description="when you looked: a past time within the last 7 days")
     ]
     observed_result: Annotated[
         str, FreeText(RESULT_CHARACTERS, lines=True), Field(description="what you saw or did")
@@ -83,7 +86,8 @@ class SubmitProof(Command):
         Annotated[
             HttpsUrl,
             Field(
-                description="https; where you looked. A re-observation needs it. It is never fetched."
+                description="https URL where you looked; required for a re-observation; the service never "
+                "fetches it"
             ),
         ]
         | None
@@ -114,13 +118,13 @@ class CreateTask(Command):
         Annotated[
             str,
             FreeText(SUBJECT_CHARACTERS, lines=True),
-            Field(description="what is to be done; everybody reads it"),
+            Field(description="what is to be done; public"),
         ]
         | None
     ) = None
     gold: GoldValue | None = None
     agent_id: AccountId | None = Field(
-        default=None, description="of gold: the agent of the house that submits it"
+        default=None, description="for gold only: the house agent that submits it"
     )
 
 
@@ -128,12 +132,12 @@ class GiveVerdict(Command):
     id: Id
     verdict: Annotated[
         Literal["verified", "rejected", "reversed"],
-        Field(description="reversed takes back a verified one"),
+        Field(description="the decision; reversed undoes an earlier verified"),
     ]
     note: Annotated[
         str,
         FreeText(NOTE_CHARACTERS, lines=True),
-        Field(description="why, for those who review later"),
+        Field(description="the reason, for later reviews"),
     ]
 
 
@@ -142,19 +146,20 @@ class Progress(AnswerBody):
 
 
 class TaskSubject(AnswerBody):
-    """A re-observation names a listing and a field, others say in words what is to be done."""
+    """A re-observation names a listing and a field; other tasks describe the work in words."""
 
     text: OthersText | None
     token_id: str | None
     field_name: str | None
     shown_value: OthersText | None = Field(
-        description="the value that was submitted, its middle left out; null: too short to show"
+        description="the submitted value with its middle left out; null: too short to show"
     )
     evidence_host: str | None
     value: OthersText | None = Field(
-        description="the whole value, for its submitter and whoever holds an open claim; else null"
+        description="the full value, for its submitter and holders of an open claim; null for "
+        "others"
     )
-    evidence_url: OthersText | None = Field(description="as value")
+    evidence_url: OthersText | None = Field(description="shown or hidden like value")
 
 
 class TaskRow(AnswerBody):
@@ -162,19 +167,21 @@ class TaskRow(AnswerBody):
     category: str
     title: OthersText
     status: TaskState = Field(
-        description="open: takes claims; held: its one claim is open or waits for a verdict; "
-        "closing: decided, open claims may file evidence; settled"
+        description="open: can be claimed; held: its only claim is open or waits for a verdict; "
+        "closing: decided, but open claims may still file evidence; settled"
     )
     subject: TaskSubject
-    points: str = Field(description="what a verified claim is granted")
-    points_channel: Literal["reobserve", "task"] = Field(description="what the points count as")
+    points: str = Field(description="points granted for a verified claim")
+    points_channel: Literal["reobserve", "task"] = Field(
+        description="category that the points count in"
+    )
     credit_on_approval: int = Field(description="credits that these points pay")
     credit_reward: int = Field(
-        description="kept for old clients, always 0; not what an approval pays, see points"
+        description="deprecated, always 0; see points for what an approval pays"
     )
     progress: Progress
-    participants: list[str] = Field(description="names of the first 5 agents")
-    participant_ids: list[int] = Field(description="their ids, in the same order")
+    participants: list[str] = Field(description="names of the first 5 agents that claimed the task")
+    participant_ids: list[int] = Field(description="ids of the participants, in the same order")
     participants_total: int
     created_at: InstantText
 
@@ -185,25 +192,25 @@ class TaskList(AnswerBody):
 
 
 class ShownVerdict(AnswerBody):
-    """Of others once the task has settled, of yourself at any time."""
+    """Verdicts of others once the task has settled; your own at any time."""
 
     claim_id: int
     user_id: int
     agent_name: str
     verdict: ProofVerdict | None
     filed_at: InstantText
-    is_evidence: bool = Field(description="filed after the verdict: it pays nothing")
+    is_evidence: bool = Field(description="true: filed after the verdict, so it earns nothing")
     stage: ClaimStage
     points: str
 
 
 class TaskDetail(TaskRow):
     reviewed_at: InstantText | None
-    settles_at: InstantText | None = Field(description="while it is closing: at the latest")
-    truth: Truth | None = Field(description="what the review of a re-observed value found out")
+    settles_at: InstantText | None = Field(description="latest time of settling, while closing")
+    truth: Truth | None = Field(description="review result of a re-observed value")
     proofs_total: int
     proofs: list[ShownVerdict] = Field(
-        description="the first 50 once the task has settled; before, your own alone"
+        description="the first 50 proofs once the task has settled; before that, only your own"
     )
 
 
@@ -214,24 +221,25 @@ class OwnProof(AnswerBody):
     observed_result: str
     source_url: str | None
     filed_at: InstantText
-    is_evidence: bool = Field(description="filed after the verdict: it pays nothing")
+    is_evidence: bool = Field(description="true: filed after the verdict, so it earns nothing")
 
 
 class ClaimBody(AnswerBody):
     claim_id: int
     task_id: int
-    user_id: int = Field(description="the agent that claimed")
+    user_id: int = Field(description="id of the agent that claimed the task")
     category: str
     title: OthersText
     subject: TaskSubject
     status: ClaimStage
-    points: str = Field(description="granted; below zero owed")
+    points: str = Field(description="points granted; negative: points owed")
     claimed_at: InstantText
     expires_at: InstantText | None = Field(
-        description="from then on a claim without a proof has expired; null: it holds no task alone"
+        description="when a claim without a proof expires; null: the claim does not hold the task "
+        "exclusively"
     )
-    bond_credits: int = Field(description="locked with the claim; 0: none")
-    bond_held: bool = Field(description="false: none, or given back")
+    bond_credits: int = Field(description="credits locked as a bond; 0: none")
+    bond_held: bool = Field(description="true: a bond is locked; false: none, or returned")
     proof: OwnProof | None
 
 

@@ -15,7 +15,7 @@ AREA = Area(
             key="tokens.search",
             path="/tokens/search",
             auth=ANYBODY,
-            summary="Find listings by how their symbols begin, over all exchanges.",
+            summary="Find listings on all exchanges by the prefix of their symbols.",
             handler=service.search,
             cache=CachePolicy(FOUND_KEPT_S, keeps=True),
             tool=Tool("search_tokens", "Search tokens", ToolKind.READ, Profile.CONNECTOR),
@@ -24,8 +24,8 @@ AREA = Area(
             key="tokens.read",
             path="/tokens/{token_id}",
             auth=ANYBODY,
-            summary="Read all that is known of a listing: grade with its parts, book, venues, "
-            "identity, transfers, warnings.",
+            summary="Read everything known about a listing: grade with its parts, order book, "
+            "venues, identity, transfers, warnings.",
             handler=service.read,
             refuses=("not_found",),
             cache=CachePolicy(FOUND_KEPT_S, keeps=True),

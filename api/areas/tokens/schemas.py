@@ -24,14 +24,14 @@ TokenIdText = Annotated[
 
 class SearchQuery(Command):
     q: Annotated[str, Field(min_length=1, max_length=MOST_QUERY)] = Field(
-        description="how symbols begin, such as BTC or BTC/US; any case"
+        description="prefix of the symbol, such as BTC or BTC/US; case-insensitive"
     )
     limit: Annotated[int, Field(ge=1, le=MOST_FOUND), WHOLE] = DEFAULT_FOUND
     offset: Annotated[int, Field(ge=0, le=MOST_OFFSET), WHOLE] = 0
 
 
 class FoundTokens(AnswerBody):
-    """Rows as the board's: those of that very ticker first, each by volume."""
+    """Rows as on the board: exact matches of the ticker first, then by volume."""
 
     rows: list[BoardRow]
     next_offset: int | None
@@ -45,7 +45,7 @@ class TokenPath(Command):
 class PriceStatsQuery(Command):
     token_id: TokenIdText
     days: Annotated[int, Field(ge=1, le=MOST_DAYS), WHOLE] = DEFAULT_DAYS
-    series: Flag = Field(default=False, description="the two-hour figures behind them, for charts")
+    series: Flag = Field(default=False, description="with the two-hour figures, for charts")
 
 
 class TokenPrice(AnswerBody):
@@ -53,10 +53,10 @@ class TokenPrice(AnswerBody):
     token: str
     exchange: str
     symbol: str
-    price: Figure = Field(description="the mid of the book, in the quote currency")
+    price: Figure = Field(description="mid price of the book, in the quote currency")
     price_usd: Figure
     usd_per_quote: Figure
-    fx_source: str | None = Field(description="how the quote was turned into dollars")
+    fx_source: str | None = Field(description="how the quote currency was converted to dollars")
     spread_bps: Figure
     sampled_at: InstantText | None
     age_s: int | None
@@ -66,14 +66,14 @@ class TokenPrice(AnswerBody):
 
 
 class SeriesPoint(AnswerBody):
-    """Two hours from `at` on; more, where `note` says so."""
+    """Two hours from `at` on, or longer where `note` says so."""
 
     at: InstantText
     open: Figure
     high: Figure
     low: Figure
     close: Figure
-    spread_bps: Figure = Field(description="the median")
+    spread_bps: Figure = Field(description="median spread, basis points")
     depth_1_usd: Figure
     depth_2_usd: Figure
     volume_24h_usd: Figure
@@ -81,35 +81,37 @@ class SeriesPoint(AnswerBody):
 
 
 class TokenPriceStats(AnswerBody):
-    """Of the two-hour figures of the last `days` days."""
+    """Statistics of the two-hour figures of the last `days` days."""
 
     token_id: str
     days: int
     since: InstantText
-    buckets: int = Field(description="of two hours, with a price")
+    buckets: int = Field(description="number of two-hour figures with a price")
     expected: int
-    coverage: Figure = Field(description="of the samples that were expected; 0 to 1")
+    coverage: Figure = Field(description="share of the expected samples, 0 to 1")
     open: Figure
     high: Figure
     low: Figure
     close: Figure
     change_bps: Figure
-    volatility_bps: Figure = Field(description="root of the summed squared returns, per day")
-    spread_bps: Figure = Field(description="the median of medians, as depth and slippage")
+    volatility_bps: Figure = Field(
+        description="root of the summed squared returns per day, basis points"
+    )
+    spread_bps: Figure = Field(description="median of the medians, like depth and slippage")
     depth_2_usd: Figure
     slip_10k_bps: Figure
-    volume_24h_usd: Figure = Field(description="the mean")
+    volume_24h_usd: Figure = Field(description="mean 24-hour volume, USD")
     quote: str
-    series: list[SeriesPoint] | None = Field(description="with series=1")
+    series: list[SeriesPoint] | None = Field(description="two-hour figures, with series=1")
     source: str
     note: str | None = Field(
-        default=None, description="of a series whose points are of more than two hours"
+        default=None, description="present if a point of the series covers more than two hours"
     )
     simulated: Literal[True] | None = None
 
 
 class GradeParts(AnswerBody):
-    """Each 0 to 1, times its weight times 100, make the score; null: not known, left out."""
+    """Parts from 0 to 1; the score is 100 times their weighted sum. null: unknown, left out."""
 
     depth: Figure
     spread: Figure
@@ -132,16 +134,16 @@ class TokenGrade(AnswerBody):
     provisional: bool | None
     parts: GradeParts
     weights: GradeWeights
-    gates: list[str] = Field(description="what caps the letter at D")
-    gpa_7d: Figure = Field(description="0 to 4")
+    gates: list[str] = Field(description="reasons that limit the grade to D")
+    gpa_7d: Figure = Field(description="mean grade over seven days, 0 to 4")
     graded_at: InstantText | None
     version: str | None
 
 
 class TokenBook(AnswerBody):
-    """The newest book that was measured."""
+    """The newest measured order book."""
 
-    bid_05_usd: Figure = Field(description="within 0.5 % of the mid; 1 and 2 are percent too")
+    bid_05_usd: Figure = Field(description="bid depth within 0.5 % of the mid; bid_1: within 1 %")
     ask_05_usd: Figure
     bid_1_usd: Figure
     ask_1_usd: Figure
@@ -151,38 +153,38 @@ class TokenBook(AnswerBody):
     slip_sell_1k_bps: Figure
     slip_buy_10k_bps: Figure
     slip_sell_10k_bps: Figure
-    imbalance: Figure = Field(description="-1 to 1: bids less asks within 2 %, by their sum")
+    imbalance: Figure = Field(description="(bids - asks) / (bids + asks) within 2 %, -1 to 1")
     is_truncated: bool | None
 
 
 class ShownContract(AnswerBody):
-    chain: str = Field(description="as CAIP-2 writes it")
+    chain: str = Field(description="chain as a CAIP-2 id")
     address: str = Field(
-        description="of an EVM chain with its checksum; native: the chain's own coin"
+        description="contract address, on EVM chains with checksum; native: the chain's own coin"
     )
     exchanges: list[str]
 
 
 class IdentityNode(AnswerBody):
-    """What is one asset by its contracts."""
+    """Contracts that belong to one asset."""
 
-    id: str = Field(description="its smallest contract: chain:address")
-    coins: list[str] = Field(description="exchange:ticker there")
+    id: str = Field(description="the first of its contracts in sort order, as chain:address")
+    coins: list[str] = Field(description="coins on exchanges, as exchange:ticker")
 
 
 class IdentityEdge(AnswerBody):
     one: str
     other: str
-    exchanges: list[str] = Field(description="who lists both")
-    weak: bool = Field(description="one exchange alone says so")
-    refused: bool = Field(description="weak, and would have joined what others stand behind")
+    exchanges: list[str] = Field(description="exchanges that list both")
+    weak: bool = Field(description="true: only one exchange reports this link")
+    refused: bool = Field(description="true: weak, and would join groups that other exchanges back")
 
 
 class TokenAsset(AnswerBody):
-    """Of the ticker, over all exchanges."""
+    """The asset with this ticker, over all exchanges."""
 
     token: str
-    grade: LetterWord | None = Field(description="of the best venue")
+    grade: LetterWord | None = Field(description="grade at the best venue")
     grade_worst: LetterWord | None
     gpa_7d: Figure
     graded_venues: int
@@ -197,7 +199,7 @@ class TokenAsset(AnswerBody):
 class TokenNetwork(AnswerBody):
     exchange: str
     exchange_code: str
-    ticker: str = Field(description="as the exchange writes it")
+    ticker: str = Field(description="ticker as the exchange writes it")
     chain: str
     deposit: TransferWord
     deposit_since: InstantText
@@ -221,15 +223,15 @@ class TokenGap(AnswerBody):
 
 
 class TokenDetail(AnswerBody):
-    """All that the page of a token shows."""
+    """Everything that a token's page shows."""
 
     listing: BoardRow
     grade: TokenGrade
     book: TokenBook
     asset: TokenAsset | None
-    venues: list[BoardRow] = Field(description="the asset's listings, this one too, by volume")
+    venues: list[BoardRow] = Field(description="all listings of the asset, this one too, by volume")
     networks: list[TokenNetwork]
-    warnings: list[OpenWarning] = Field(description="open ones of the asset, everywhere")
-    gaps: list[TokenGap] = Field(description="between its venues, the best first")
+    warnings: list[OpenWarning] = Field(description="open warnings of the asset, on all exchanges")
+    gaps: list[TokenGap] = Field(description="price gaps between its venues, the best first")
     listed_since: InstantText
     simulated: Literal[True] | None = None

@@ -59,7 +59,7 @@ class AccountAnswer(AnswerBody):
     """What is made of an account's ledger, which may lack facts of the chain."""
 
     data_issue: Literal[True] | None = Field(
-        default=None, description="there when what is shown is not the whole truth"
+        default=None, description="present only when the data shown is incomplete or disputed"
     )
     data_issue_reason: str | None = None
 
@@ -67,7 +67,7 @@ class AccountAnswer(AnswerBody):
 class Balance(AccountAnswer):
     """The four states of one asset on one chain.
 
-    With `data_issue`, what facts of the chain move is null.
+    With `data_issue`, figures that on-chain facts change are null.
     """
 
     chain_id: int

@@ -36,7 +36,7 @@ class Category(StrEnum):
 
 
 class MemberExclusion(StrEnum):
-    """Why a member is no constituent; in the order in which it is looked at."""
+    """Why a member is not a constituent, in the order of the checks."""
 
     NOT_LISTED = "not_listed"
     IDENTITY_UNVERIFIED = "identity_unverified"

@@ -31,7 +31,7 @@ class JourneyNode(StrEnum):
 
 
 class NodeState(StrEnum):
-    """`next`: it has not begun."""
+    """State of a step. `next`: not started."""
 
     DONE = "done"
     IN_PROGRESS = "in_progress"

@@ -43,7 +43,7 @@ class Disposition(StrEnum):
 
 
 class PlanReason(StrEnum):
-    """Why there is no order, or why none opens."""
+    """Why there is no order, or only one that closes."""
 
     VAULT_PAUSED = "vault_paused"
     SIGNAL_SUPERSEDED = "signal_superseded"
@@ -59,7 +59,7 @@ class PlanReason(StrEnum):
 
 
 class CapReason(StrEnum):
-    """What bounds an order."""
+    """What limits the size of an order."""
 
     MAX_ORDER = "max_order"  # of the consent
     LEVERAGE = "leverage"  # of the consent, with what the account holds

@@ -30,7 +30,7 @@ class LegStatus(StrEnum):
 
 
 class Degraded(StrEnum):
-    """Why a reading of the account is not sound."""
+    """Why a reading of the account is unreliable."""
 
     UNREADABLE = "hl_unreadable"
     ACCOUNT_MODE = "hl_account_mode"

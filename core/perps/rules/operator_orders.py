@@ -78,7 +78,7 @@ UNSETTLED = (OrderState.PREPARED, OrderState.UNKNOWN)
 
 
 class ClaimedOutcome(StrEnum):
-    """What whoever signed says became of an order."""
+    """The outcome of an order as reported by its signer."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"

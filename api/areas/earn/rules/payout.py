@@ -22,7 +22,7 @@ from core.credits.rules.free_reads import UNKNOWN_ADDRESS
 
 
 class Source(StrEnum):
-    """What was worked on."""
+    """What the work was on."""
 
     MINING = "mining"
     TASK = "task"
@@ -31,7 +31,7 @@ class Source(StrEnum):
 
 
 class CapKind(StrEnum):
-    """Which cap binds, as answers name it."""
+    """Which cap limits the payout."""
 
     DAY_BUDGET = "day_budget"
     PERSON = "person"

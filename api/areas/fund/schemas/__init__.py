@@ -87,13 +87,13 @@ Leverage = Annotated[
     ),
 ]
 RulesHash = Annotated[
-    str, Field(pattern=HASH_PATTERN, description="the rules_hash of the vault read")
+    str, Field(pattern=HASH_PATTERN, description="the rules_hash from reading the vault")
 ]
 MarketName = Annotated[
     str,
     Field(
         pattern=r"^[a-z0-9][a-z0-9_.:-]{0,99}$",
-        description="the token_id of a listing: binance_btc_usdt",
+        description="the token_id of a listing, such as binance_btc_usdt",
     ),
 ]
 Number = Annotated[
@@ -127,7 +127,9 @@ class FundVaultPath(Command):
 
 
 class FundVaultQuery(FundVaultPath):
-    curve: Flag = Field(default=False, description="what paper was worth over time, for a chart")
+    curve: Flag = Field(
+        default=False, description="with the paper follower's worth over time, for a chart"
+    )
 
 
 class PaperPoint(AnswerBody):
@@ -136,18 +138,18 @@ class PaperPoint(AnswerBody):
 
 
 class PaperShown(AnswerBody):
-    since: str = Field(description="it began with 10000.000000 USDC on paper")
-    at: str = Field(description="of this mark, before the oldest signal that is live")
-    nav_usd: str = Field(description="net of impact, of exchanges' fees and of the fund's")
+    since: str = Field(description="start of the paper follower, with 10000.000000 USDC")
+    at: str = Field(description="time of this mark, before the oldest live signal")
+    nav_usd: str = Field(description="NAV in USD, net of impact, exchange fees and the fund's fees")
     return_bps: str
-    drawdown_bps: str = Field(description="below its highest hourly mark")
+    drawdown_bps: str = Field(description="fall below its highest hourly mark, basis points")
     max_drawdown_bps: str
     trades: int
     impact_usd: str
     fees_usd: str
     fund_fees_usd: str
     curve: list[PaperPoint] | None = Field(
-        description="of a vault read with curve=1, at most 366 marks up to this one"
+        description="with curve=1 on a vault: at most 366 marks up to this one"
     )
 
 
@@ -158,7 +160,7 @@ class FundVaultRow(AnswerBody):
     mirroring_paused: bool
     rules_hash: str
     simulated: Literal[True] = Field(
-        default=True, description="true: of simulated data; left out otherwise"
+        default=True, description="true: based on simulated data; omitted otherwise"
     )
 
 
@@ -174,18 +176,22 @@ class FundVaultRead(FundVaultRow):
     )
     frozen_at: str
     created_at: str
-    mirrors_count: int = Field(description="consents to the current rules that stand")
+    mirrors_count: int = Field(description="number of active consents to the current rules")
     signals_count: int
     latest_signal_at: str | None
-    fills_count: int = Field(description="reports of fills, of source self_report")
-    index_id: int | None = Field(description="of a pilot: what its universe was taken from")
-    paper: PaperShown | None = Field(description="null: not marked yet (docs/fund.md)")
+    fills_count: int = Field(description="number of self-reported fills")
+    index_id: int | None = Field(description="index that a pilot's universe comes from")
+    paper: PaperShown | None = Field(
+        description="the paper follower's latest mark (docs/fund.md); null: none yet"
+    )
 
 
 class MarketSessionShown(AnswerBody):
     state: SessionState
-    next_open: InstantText | None = Field(description="of a closed session; null: it is not closed")
-    closes_at: InstantText | None = Field(description="null: not open, or it never closes")
+    next_open: InstantText | None = Field(description="when it opens next; null: it is not closed")
+    closes_at: InstantText | None = Field(
+        description="when the session closes; null: it is not open, or never closes"
+    )
 
 
 class MarketLiquidityRow(AnswerBody):
@@ -194,10 +200,11 @@ class MarketLiquidityRow(AnswerBody):
     provisional: bool
     session: MarketSessionShown
     cap_usd: str | None = Field(
-        description="the most that one order that increases may take; null: unknown"
+        description="the most that a single order that increases a position may take, USD; null: "
+        "unknown"
     )
-    min_order_usd: str | None = Field(description="null: what the venue asks for is unknown")
-    depth_usd: str | None = Field(description="median within 2 %, of the smaller side")
+    min_order_usd: str | None = Field(description="the venue's minimum order, USD; null: unknown")
+    depth_usd: str | None = Field(description="median depth of the smaller side within 2 %, USD")
     volume_24h_usd: str | None
     daily_volatility_bps: str | None
 
@@ -216,7 +223,7 @@ class SignalsQuery(Paged):
 
     id: Id
     live: Annotated[
-        Flag, Field(description="true: those younger than 24 hours, for an agent's key")
+        Flag, Field(description="true: signals younger than 24 hours instead; needs an agent's key")
     ] = False
 
 
@@ -228,20 +235,20 @@ class SignalShown(AnswerBody):
     signal_id: int
     vault_id: int
     market: str
-    target_weight: str = Field(description="share of the NAV, before leverage; negative: short")
+    target_weight: str = Field(description="share of the NAV before leverage; negative: short")
     target_leverage: str
     at: InstantText
-    historical: bool = Field(description="24 hours old or older, and free")
+    historical: bool = Field(description="true: at least 24 hours old, so free")
     superseded: bool = Field(
-        description="a later signal of this vault and market is there; of a historical one: one that is "
-        "historical, too"
+        description="true: the vault has a later signal for this market; for a historical signal "
+        "only later historical ones count"
     )
     rules_version: int
-    mid: str | None = Field(description="of the book when it was published, in the quote currency")
-    prev_hash: str | None = Field(description="null while it is live (docs/fund.md)")
+    mid: str | None = Field(description="mid price at publication, in the quote currency")
+    prev_hash: str | None = Field(description="previous row_hash; null while live (docs/fund.md)")
     row_hash: str | None
     hashed_at: str | None = Field(
-        description="at, with the six decimals that row_hash is made with; null while it is live"
+        description="`at` with six decimals, as row_hash uses it; null while the signal is live"
     )
 
 
@@ -249,12 +256,12 @@ class SignalPage(AnswerBody):
     vault_id: int
     mirroring_paused: bool
     rules_hash: str
-    paper: PaperShown | None = Field(description="the vault's paper follower; null: not marked yet")
+    paper: PaperShown | None = Field(description="the paper follower's latest mark; null: none yet")
     signals: list[SignalShown]
     next_cursor: str | None
-    locked_count: int = Field(default=0, description="live ones that you have not paid for")
+    locked_count: int = Field(default=0, description="live signals that you have not paid for")
     payment_required: dict[str, Any] | None = Field(
-        default=None, description="x402 requirements of one signal; left out: none is locked"
+        default=None, description="x402 requirements for one signal; omitted: none is locked"
     )
 
 
@@ -291,7 +298,7 @@ class MirrorShown(AnswerBody):
     max_order_usd: str
     max_leverage: str
     rules_hash: str
-    is_current: bool = Field(description="it has not ended, and the vault's rules are still these")
+    is_current: bool = Field(description="true: not ended, and given for the vault's current rules")
     given_at: InstantText
     revoked_at: InstantText | None
 
@@ -303,7 +310,7 @@ class MirrorQuery(Paged):
 
 
 class OwnMirror(MirrorShown):
-    fills: list[FillShown] = Field(description="what you reported; nothing proves it")
+    fills: list[FillShown] = Field(description="fills that you reported; unverified")
     next_cursor: str | None
 
 
@@ -328,7 +335,7 @@ class OrderShown(AnswerBody):
     wanted_notional_usd: str
     capped_notional_usd: str
     capped_by: CapReason | None
-    reference_price: str | None = Field(description="mid of the book, in the quote currency")
+    reference_price: str | None = Field(description="mid price of the book, in the quote currency")
 
 
 class PlanShown(AnswerBody):
@@ -336,14 +343,14 @@ class PlanShown(AnswerBody):
     vault_id: int
     disposition: Disposition
     reason: PlanReason | None = Field(
-        description="why there is no order, or, with one that only closes, why none opens"
+        description="why there is no order, or only one that closes; null: neither applies"
     )
     retry_at: str | None
     grade: str | None
     provisional: bool
     session: MarketSessionShown
     capped_notional_usd: str | None
-    impact_bps: str | None = Field(description="null: unknown, or there is no order")
+    impact_bps: str | None = Field(description="expected price impact; null: unknown, or no order")
     charged: bool
     charged_credits: int
     historical: bool
@@ -351,7 +358,8 @@ class PlanShown(AnswerBody):
     nav_usd: str | None
     rules_hash: str
     service: dict[str, Any] = Field(
-        default_factory=dict, description="where there is a reason: field, rule, next calls"
+        default_factory=dict,
+        description="details of the reason, if there is one: field, rule, next calls",
     )
 
 
@@ -389,9 +397,9 @@ class CreationRequestShown(AnswerBody):
     requested_at: str
     approved_at: str | None
     created_at: str | None
-    address: str | None = Field(description="where the vault is, as the operator says")
+    address: str | None = Field(description="the vault's address as recorded by the operator")
     rejected_at: str | None
-    reason: str | None = Field(description="of a rejection")
+    reason: str | None = Field(description="why it was rejected; null if it was not")
 
 
 # The journey
@@ -402,30 +410,30 @@ class JourneyQuery(Command):
 
 
 class JourneyApi(AnswerBody):
-    endpoint: str = Field(description="{id}: of an index, or of a vault that you do not have yet")
+    endpoint: str = Field(description="{id}: of an index, or of a vault you do not have yet")
     method: str
     mcp_tool: str | None
 
 
 class JourneyNodeShown(AnswerBody):
     node: JourneyNode
-    state: NodeState = Field(description="next: it has not begun")
-    manual_href: str = Field(description="the page for people")
+    state: NodeState = Field(description="state of the step; next: not started")
+    manual_href: str = Field(description="link to the page for people")
     api: JourneyApi
     next: list[dict[str, Any]] = Field(
-        description="the calls that lead through it, first to last, with example bodies; empty: "
-        "it is done"
+        description="calls that complete the step, in order, with example bodies; empty: it is done"
     )
-    cost: Literal["free", "bond"] = Field(description="bond: the service computes it")
+    cost: Literal["free", "bond"] = Field(description="bond: the amount is computed by the service")
 
 
 class JourneyShown(AnswerBody):
     nodes: list[JourneyNodeShown]
-    vault_id: int | None = Field(description="your pilot; null: you have none")
+    vault_id: int | None = Field(description="id of your pilot's vault; null: you have none")
     spot_pilot_days: int
     perp_record_days: int
     example: Literal[True] = Field(
-        default=True, description="true: of nobody, since nothing was sent; left out otherwise"
+        default=True,
+        description="true: an example, since no credential was sent; omitted otherwise",
     )
 
 
@@ -435,7 +443,7 @@ class JourneyShown(AnswerBody):
 class RuledMarket(Command):
     market: MarketName
     session: Annotated[
-        str, FreeText(20, exact=True), Field(description="always, or the code of a calendar: XNYS")
+        str, FreeText(20, exact=True), Field(description="always, or a calendar such as XNYS")
     ] = "always"
     min_order_usd: PositiveUsdc
 

@@ -32,28 +32,28 @@ class IndicesQuery(Command):
 class IndexQuery(Command):
     id: Id
     category: Category | None = Field(
-        default=None, strict=False, description="of the constituents shown"
+        default=None, strict=False, description="show only constituents of this category"
     )
     day: UtcDay | None = Field(
-        default=None, description="of UTC: 2026-11-21; without it the newest"
+        default=None, description="UTC day, such as 2026-11-21; left out: the newest"
     )
     version: VersionNumber | None = Field(
-        default=None, description="of the day; without it the newest"
+        default=None, description="version of that day; left out: the newest"
     )
 
 
 class IndexShown(AnswerBody):
     id: int
     name: str
-    delivery_chain: str = Field(description="CAIP-2")
-    day: str | None = Field(description="of the newest constituents; null: none yet")
-    published: Publication | None = Field(description="the version of the day; null: none yet")
+    delivery_chain: str = Field(description="chain of delivery, as a CAIP-2 id")
+    day: str | None = Field(description="UTC day of the newest constituents; null: none yet")
+    published: Publication | None = Field(description="version of the day; null: none published")
     constituents_count: int
     deliverables_count: int
     funds_count: int
-    vault_ids: list[int] = Field(description="the funds on it, the oldest 100")
+    vault_ids: list[int] = Field(description="vaults of funds on this index, the oldest 100")
     simulated: Literal[True] = Field(
-        default=True, description="true: of simulated data; left out otherwise"
+        default=True, description="true: based on simulated data; omitted otherwise"
     )
 
 
@@ -64,12 +64,12 @@ class IndexList(AnswerBody):
 class ConstituentRow(AnswerBody):
     token: str
     categories: list[Category]
-    market: str = Field(description="its deepest listing, which a pilot's universe names")
-    weight: str = Field(description="share of the whole index, of every category")
-    venues: int = Field(description="exchanges that give its contract and grade it C or better")
-    depth_usd: str = Field(description="median within 2 % of that listing in seven days")
+    market: str = Field(description="token_id of its deepest listing, used in a pilot's universe")
+    weight: str = Field(description="share of the whole index, over all categories")
+    venues: int = Field(description="exchanges that publish its contract, graded C or better")
+    depth_usd: str = Field(description="median depth within 2 % there over seven days")
     deliverable: bool | None = Field(
-        description="an exchange lets it out on the delivery chain; null: unknown"
+        description="true: an exchange allows withdrawals on the delivery chain; null: unknown"
     )
 
 
@@ -81,9 +81,9 @@ class ExcludedRow(AnswerBody):
 
 
 class IndexRead(IndexShown):
-    categories: list[Category] = Field(description="those that its members have")
-    constituents: list[ConstituentRow] = Field(description="of `day`, the largest first")
-    excluded: list[ExcludedRow] = Field(description="members that are none, with the first reason")
+    categories: list[Category] = Field(description="categories that occur among its members")
+    constituents: list[ConstituentRow] = Field(description="constituents on `day`, largest first")
+    excluded: list[ExcludedRow] = Field(description="members left out, each with the first reason")
 
 
 # Applications
@@ -93,10 +93,12 @@ class ApplyForPilot(Command):
     id: Id
     filter_categories: Annotated[
         list[Annotated[Category, Field(strict=False)]], Field(max_length=len(Category))
-    ] = Field(default=[], description="empty: the whole index")
+    ] = Field(
+        default=[], description="index categories that the pilot may trade; empty: the whole index"
+    )
     fund_type: Annotated[FundType, Field(strict=False)]
     plan_text: Annotated[str, FreeText(PLAN_CHARACTERS, lines=True)] = Field(
-        description="becomes the mandate of the pilot's frozen rules"
+        description="your plan in plain text; it becomes the mandate in the pilot's frozen rules"
     )
     rebalance_cadence: Annotated[Cadence, Field(strict=False)]
     leverage: Leverage
@@ -104,13 +106,14 @@ class ApplyForPilot(Command):
         int,
         published_bounds(0, MOST_FEE_BPS),
         WHOLE,
-        Field(description=f"of the assets a year, 0 to {MOST_FEE_BPS}"),
+        Field(description=f"yearly fee on the assets, 0 to {MOST_FEE_BPS}"),
     ]
     tvl_cap_usd: PositiveUsdc
     bond_currency: BondCurrency = Field(default=BondCurrency.USDC, strict=False)
     bond_tx: TxHash | None = Field(
         default=None,
-        description="the transfer that paid a bond in USDC; without it the call says what to pay",
+        description="hash of the transfer that paid a bond in USDC; left out: the answer says "
+        "what to pay",
     )
 
 
@@ -130,21 +133,20 @@ class RejectApplication(Command):
 class ReturnBond(Command):
     id: Id
     tx_hash: TxHash | None = Field(
-        default=None, description="of a bond in USDC: the transfer that gave it back"
+        default=None,
+        description="required for a bond in USDC: the hash of the transfer that returned it",
     )
 
 
 class BondShown(AnswerBody):
     currency: BondCurrency
-    usd: str | None = Field(description="of a bond in USDC; credit has no rate in dollars")
+    usd: str | None = Field(description="null for a bond in credits, which have no dollar rate")
     credits: int | None
     state: BondState
-    due_at: str | None = Field(
-        description="from when on it is given back; null: nobody decided yet"
-    )
-    paid_by: str | None = Field(description="the transfer that paid a bond in USDC")
+    due_at: str | None = Field(description="from when the bond is due back; null: not decided yet")
+    paid_by: str | None = Field(description="transfer that paid a bond in USDC; null: none")
     returned_at: str | None
-    returned_by: str | None = Field(description="the transfer that gave it back")
+    returned_by: str | None = Field(description="transfer that returned a bond in USDC; null: none")
 
 
 class ApplicationShown(AnswerBody):
@@ -160,12 +162,12 @@ class ApplicationShown(AnswerBody):
     tvl_cap_usd: str
     bond: BondShown
     spot_pilot_days: int
-    vault_id: int | None = Field(description="the pilot, of an approved application")
+    vault_id: int | None = Field(description="the approved pilot's id; null: not approved")
     submitted_at: InstantText
     decided_at: InstantText | None
-    reason: str | None = Field(description="of a rejection")
+    reason: str | None = Field(description="why it was rejected; null if it was not")
 
 
 class ApplicationList(AnswerBody):
-    applications: list[ApplicationShown] = Field(description="yours, and an owner's agents'")
+    applications: list[ApplicationShown] = Field(description="your own, and an owner's agents'")
     next_cursor: str | None

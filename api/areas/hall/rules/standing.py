@@ -67,7 +67,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegators:
-    """Owners other than the agent's own, and what their mandates made."""
+    """Owners other than the agent's own, and the results of their mandates."""
 
     total: int = 0
     working: int = 0

@@ -22,8 +22,8 @@ STATEMENTS = (
         path="/mandate-wallet/me/alerts",
         auth=BY_OWNER,
         family=Family.WALLET,
-        summary="Read alerts: keeper or roles changed, public stop off, an agent recovered or a "
-        "wallet linked to it.",
+        summary="Read alerts: keeper or roles changed, public stop unavailable, an agent "
+        "recovered or a wallet linked to it.",
         handler=alerts.alerts,
     ),
     Read(

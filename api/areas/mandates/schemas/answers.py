@@ -61,7 +61,7 @@ class OneMandate(AnswerBody):
 
 
 class Drafted(OneMandate):
-    notice: str | None = Field(description="what the owner should know before signing")
+    notice: str | None = Field(description="what the owner should know before signing; null: none")
 
 
 class MandateList(AnswerBody):
@@ -70,7 +70,7 @@ class MandateList(AnswerBody):
 
 
 class CardedMandate(MandateView):
-    """A mandate of a list with its card."""
+    """A mandate in a list, with its card."""
 
     clauses: list[Clause]
     card_header: CardHeader
@@ -88,7 +88,7 @@ class Offers(AnswerBody):
 
 
 Simulated: TypeAlias = Annotated[
-    Literal[True] | None, Field(description="there on the sample of a simulated world alone")
+    Literal[True] | None, Field(description="present only on the sample from a simulated world")
 ]
 
 
@@ -113,19 +113,19 @@ class WholeMandate(AnswerBody):
 
 
 class Terms(AnswerBody):
-    """`terms`: by their EIP-712 names, integers in digits."""
+    """`terms`: by EIP-712 name, integers as digits."""
 
     id: str
     version: Literal[1, 2]
     digest: str
     terms: dict[str, str]
-    typed_data: dict[str, Any] = Field(description="for eth_signTypedData_v4")
+    typed_data: dict[str, Any] = Field(description="typed data for eth_signTypedData_v4")
     typed_data_parts: dict[str, Any] = Field(
-        description="{domain, types, message} of it, without EIP712Domain, for ethers"
+        description="the typed data as {domain, types, message}, without EIP712Domain, for ethers"
     )
     rules: list[VaultRule]
     guard_targets: list[AllowedTarget]
-    notice: str | None = Field(description="what the owner should know before signing")
+    notice: str | None = Field(description="what the owner should know before signing; null: none")
 
 
 # The record
@@ -172,7 +172,7 @@ class RefusalStored(AnswerBody):
 class StopCall(BuiltCall):
     cancel_call: BuiltCall | None = Field(
         default=None,
-        description="of signed terms without a vault in the record: the call to send first",
+        description="for signed terms without a recorded vault: the call to send first",
     )
 
 
@@ -185,13 +185,13 @@ class DeployCall(BuiltCall):
     digest: str
     fund: Literal["none", "approve", "authorization"]
     calls: list[BuiltCall] | None = Field(
-        default=None, description="with fund approve: both, in order"
+        default=None, description="with fund approve: both calls, in order"
     )
     typed_data: dict[str, Any] | None = Field(
-        default=None, description="with fund authorization: for eth_signTypedData_v4"
+        default=None, description="with fund authorization: typed data for eth_signTypedData_v4"
     )
     typed_data_parts: dict[str, Any] | None = Field(
-        default=None, description="{domain, types, message} of it for ethers"
+        default=None, description="the same typed data as {domain, types, message}, for ethers"
     )
 
 
@@ -203,7 +203,7 @@ class DepositCall(BuiltCall):
 class WithdrawCall(BuiltCall):
     amount_usdc: str | None
     source: Literal["chain", "ledger"] | None = Field(
-        default=None, description="who says what the vault holds"
+        default=None, description="source of the vault's balance"
     )
 
 
@@ -219,15 +219,15 @@ class ExecuteBuilt(BuiltCall):
 
 
 class UnwindBuilt(BuiltCall):
-    """`units`: those that are sold: all, or as many as the venue pays now."""
+    """`units`: units to sell: all, or as many as the venue can pay for now."""
 
     adapter: str | None
     units: str | None
     min_proceeds_usdc: str | None = Field(
-        description="below which the sale reverts; null: this exit takes no minimum"
+        description="USDC below which the sale reverts; null: this exit takes no minimum"
     )
     withdrawable_now_usdc: str | None = Field(
-        description="what the sale brought in a trial at the latest block; null: not known"
+        description="USDC that the sale returned in a simulation at the latest block; null: unknown"
     )
     who_signs: Literal["owner"]
     gas: int | None
@@ -235,32 +235,32 @@ class UnwindBuilt(BuiltCall):
 
 
 class NextRow(LedgerAnswer):
-    """What the caller's next row of a mandate is signed with."""
+    """What the caller's signature of its next row of a mandate covers."""
 
     mandate_id: str
     reported_by: ReportedBy
     sequence: int
-    prev: str = Field(description="row_hash of your signed row before; 32 zero bytes for the first")
-    signers: list[str] = Field(description="whose signature is taken")
+    prev: str = Field(description="row_hash of your previous signed row; without one 32 zero bytes")
+    signers: list[str] = Field(description="addresses whose signature is accepted")
     domain: dict[str, Any] = Field(description="EIP-712 domain of your signature")
     market_mode: Literal["paper", "testnet"]
 
 
 class MandateEnd(OneMandate):
-    """Of a stop or a cancellation.
+    """The result of a stop or a cancellation.
 
-    `status`: of the record; what is signed for the chain ends there, by these calls.
+    `status`: the status in the record; these calls end what is signed for the chain.
     """
 
     status: Status
-    call: BuiltCall | None = Field(description="the vault's stop")
+    call: BuiltCall | None = Field(description="the vault's stop call")
     cancel_call: BuiltCall | None = Field(
-        description="cancelTerms; null where a vault was made, or none can be"
+        description="cancelTerms call; null where a vault was created, or none can be"
     )
 
 
 class CloseAllPlan(LedgerAnswer):
-    """The steps by which the owner leaves, in order."""
+    """The steps to wind the mandate down and withdraw, in order."""
 
     mandate_id: str
     steps: list[PlanStep]
@@ -268,7 +268,8 @@ class CloseAllPlan(LedgerAnswer):
     locked_until: str | None
     relay_positions_read: bool
     exit_allowance_bps: int = Field(
-        description="how much less than its worth the sale of a position may bring"
+        description="largest accepted shortfall of a sale against the position's worth, basis "
+        "points"
     )
     closes: int
     kept_at_venue: int
@@ -282,7 +283,7 @@ class CloseAllPlan(LedgerAnswer):
 
 
 class Statement(WeekLine):
-    """A week of a mandate in figures that balance.
+    """A mandate's week in figures that balance.
 
     `steps`: its newest 50, in whole groups; `has_more_steps`: it has older ones, which its CSV and
     mandates.steps have.
@@ -296,7 +297,7 @@ class Statement(WeekLine):
 
 
 class AllStatements(AnswerBody):
-    """`totals`: by market mode, since paper and test-network money is never added up."""
+    """`totals`: per market mode, since paper and test-network money is never added to real money."""
 
     period: WeekPeriod
     totals: dict[Mode, WeekTotals]
@@ -330,7 +331,7 @@ class HeldEnded(LedgerAnswer):
 
 
 class AgentStatus(AnswerBody):
-    """`ended_mandates`: the newest."""
+    """`ended_mandates`: only the newest."""
 
     active_mandates: list[HeldActive]
     ended_mandates: list[HeldEnded]
@@ -347,7 +348,7 @@ class OwnStatus(AnswerBody):
 
 
 class FieldChange(AnswerBody):
-    """What one field of the policy was and became: JSON, as the policy has it."""
+    """A policy field before and after the change, as JSON."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
@@ -356,20 +357,20 @@ class FieldChange(AnswerBody):
 
 
 class PolicyChange(AnswerBody):
-    """`changes`: by the field's name."""
+    """`changes`: by field name."""
 
     at: str
     changes: dict[str, FieldChange]
 
 
 class Policy(AnswerBody):
-    """What the owner allows the agent beside the terms; replaced whole."""
+    """What the owner allows the agent beyond the terms; always replaced as a whole."""
 
     agent_id: str
     assets: list[str]
     venues: list[str]
     networks: list[str]
-    stop_conditions: Any = Field(description="JSON as the owner wrote it")
+    stop_conditions: Any = Field(description="stop conditions as the owner wrote them, JSON")
     per_tx_cap_usdc: str | None
     total_cap_usdc: str | None
     hold_ratio: str | None
@@ -409,7 +410,7 @@ class Alerts(AnswerBody):
 
 
 class DoorCall(AnswerBody):
-    """A call that leads to a mandate. `cost`: credits."""
+    """A call that leads to a mandate. `cost`: in credits."""
 
     method: str
     path: str
@@ -419,7 +420,7 @@ class DoorCall(AnswerBody):
 
 
 class DoorBlock(AnswerBody):
-    """The same for programs, in the form of a refusal."""
+    """The same for programs, in the format of a refusal."""
 
     reason: Literal["mandate_required"]
     error: Literal["mandate_required"]
@@ -429,13 +430,13 @@ class DoorBlock(AnswerBody):
 
 
 class Door(AnswerBody):
-    """What a mandate is. It is a 402 where nothing can be paid."""
+    """What a mandate is. Sent with status 402, although nothing can be paid here."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
     detail: str
     charged: Literal[False]
     payable: Literal[False]
-    schema_: dict[str, Any] = Field(alias="schema", description="JSON Schema of a draft")
+    schema_: dict[str, Any] = Field(alias="schema", description="JSON Schema of a draft mandate")
     next: list[DoorCall]
     service: DoorBlock

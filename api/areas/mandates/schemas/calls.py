@@ -10,7 +10,7 @@ from api.kernel.operation import AnswerBody
 
 
 class CallTransaction(AnswerBody):
-    """The call alone, in the field names of JSON-RPC, as web3.py, viem and ethers take it."""
+    """The call with the field names of JSON-RPC, as web3.py, viem and ethers expect."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
@@ -23,7 +23,7 @@ class CallTransaction(AnswerBody):
 class BuiltCall(LedgerAnswer):
     """A call to sign and send.
 
-    `data` null: there is none to send now, and `reason` and `what_happens` say why.
+    `data` null: there is nothing to send now; `reason` and `what_happens` explain why.
     """
 
     to: str | None
@@ -40,9 +40,9 @@ class BuiltCall(LedgerAnswer):
 
 
 class CallCheck(AnswerBody):
-    """What the vault would say to the call now, by `source`: chain, ledger or none (`ok` null).
+    """Whether the vault would accept the call now, by `source`: chain, ledger or none (`ok` null).
 
-    `remaining`: of the limits, from the same source and at the block of `as_of`.
+    `remaining`: what is left of the limits, from the same source, at the block of `as_of`.
     """
 
     ok: bool | None
@@ -53,14 +53,14 @@ class CallCheck(AnswerBody):
 
 
 class ExecuteCheck(CallCheck):
-    """`agent`: whom the vault obeys; null: nobody, or not known."""
+    """`agent`: address that the vault obeys; null: nobody, or unknown."""
 
     agent: str | None
     note: str | None
 
 
 class GuardedPayment(AnswerBody):
-    """What the relay guard signed. `deadline`: unix seconds."""
+    """What the relay guard signed. `deadline`: Unix seconds."""
 
     resource: str
     pay_to: str
@@ -84,29 +84,29 @@ class PlanStep(AnswerBody):
     data: str | None
     est_proceeds_usdc: str | None
     min_proceeds_usdc: str | None = Field(
-        description="below which the sale reverts; null: its exit takes no minimum, or it is not "
-        "known (reason minimum_needed)"
+        description="USDC below which the sale reverts; null: the exit takes no minimum, or it is "
+        "unknown (reason minimum_needed)"
     )
     withdrawable_now_usdc: str | None = Field(
-        description="what the sale brought in a trial at the latest block; null: not known"
+        description="USDC that the sale returned in a simulation at the latest block; null: unknown"
     )
     note: str
     reason: str | None
     position_label: str | None
     call: BuiltCall | None = Field(
-        description="to and data as a call to send; null: there is none to send now"
+        description="to and data as a call to send; null: there is nothing to send now"
     )
     release_call: BuiltCall | None = Field(
-        description="of what waits at its venue: hands the vault the venue's tokens, once the mandate "
-        "is over; null: there is none"
+        description="for positions held at their venue: the call that returns the venue's tokens "
+        "to the vault, once the mandate is over; null: there is none"
     )
     dry_run: dict[str, Any] | None = Field(
-        default=None, description="of a close by relay: what it would do now"
+        default=None, description="for a close by the relay: what it would do now"
     )
 
 
 class Batch(AnswerBody):
-    """Stop and withdrawal for a wallet that sends several calls as one."""
+    """Stop and withdrawal, for a wallet that can send several calls as one."""
 
     calls: list[BuiltCall]
     atomic: Literal[True]

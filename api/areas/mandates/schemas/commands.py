@@ -101,7 +101,7 @@ class ReplacePolicy(AgentPath):
 
 
 class AgentShare(Command):
-    """The agent's share of the gain; what is left out has its default."""
+    """The agent's share of the gain; omitted fields get their defaults."""
 
     kind: Literal["share_of_verified_gain"] = SHARE_OF_VERIFIED_GAIN
     bps: Annotated[int, published_bounds(0, BPS_ONE), WHOLE] = DEFAULT_AGENT_FEE_BPS
@@ -131,14 +131,14 @@ class DraftTerms(Command):
     open_board: Flag = False
     listing_id: (
         Annotated[
-            str, FreeText(64, exact=True), Field(description="of a listing that is in the gallery")
+            str, FreeText(64, exact=True), Field(description="a gallery listing to base it on")
         ]
         | None
     ) = None
     listing_params: Annotated[dict[Word, Millionths], Field(max_length=PARAMS_MOST)] | None = Field(
         default=None,
-        description="the listing's parameters by name, each within its range; what is left out "
-        "has its default",
+        description="the listing's parameters by name, each within its range; those left out get "
+        "their defaults",
     )
 
 
@@ -147,7 +147,7 @@ class CreateDraft(DraftTerms):
 
 
 class Goal(Command):
-    """What an agent asks for; the rest of a draft has its defaults until the owner edits it."""
+    """What an agent asks for; the draft's other fields have defaults until the owner edits them."""
 
     budget_usdc: PositiveUsdc
     horizon_days: HorizonDays
@@ -199,7 +199,8 @@ Authored = Annotated[
     Field(
         default=None,
         exclude=True,
-        description="your signature of the row; who signed one row of a mandate signs all later",
+        description="your signature of the row; once you have signed one row of a mandate, you "
+        "must sign all later ones",
     ),
 ]
 
@@ -243,7 +244,8 @@ class ClosePlanQuery(MandatePath):
 
 class SetAgentQuery(MandatePath):
     agent_wallet: Annotated[Address | None, EMPTY_IS_NONE] = Field(
-        default=None, description="left out or empty: the vault is to obey nobody"
+        default=None,
+        description="address of the new agent; left out or empty: the vault obeys no agent",
     )
 
 
@@ -268,17 +270,21 @@ class ExecuteCall(MandatePath):
     ) = None
     pay_to: Address | None = Field(
         default=None,
-        description="payTo of the resource's offer; may be left out for this service's own",
+        description="payTo from the resource's x402 offer; optional for this service's own "
+        "resources",
     )
     function: (
-        Annotated[str, FreeText(400, exact=True), Field(description="such as buy(uint256)")] | None
+        Annotated[
+            str, FreeText(400, exact=True), Field(description="signature, such as buy(uint256)")
+        ]
+        | None
     ) = None
     selector: Selector | None = None
     args: Annotated[list[Json], Field(max_length=32)] | None = None
     data: HexData | None = None
     amount_usdc: Annotated[
         UnsignedUsdc,
-        Field(description="what target may take at most; 0 of an exit, such as a sale"),
+        Field(description="USDC that the target may take at most; 0 for an exit, such as a sale"),
     ]
     dry_run: Flag = True
 
@@ -289,7 +295,7 @@ class UnwindCall(MandatePath):
         Annotated[
             str,
             FreeText(64, exact=True),
-            Field(description="its address, or its name in close-all-plan"),
+            Field(description="the adapter's address, or its name in close-all-plan"),
         ]
         | None
     ) = None
@@ -315,13 +321,13 @@ class ReportEvent(MandatePath):
         str, FreeText(32, exact=True, least=0), Field(json_schema_extra={"enum": [*AGENT_KINDS]})
     ]
     amount_usdc: Usdc | None = None
-    tx_hash: TxHash | None = Field(default=None, description="of the chain call that did it")
+    tx_hash: TxHash | None = Field(default=None, description="hash of the transaction that did it")
     why: (
         Annotated[
             str,
             FreeText(4_000, lines=True),
             Field(
-                description="your reason, with the number of the clause it rests on",
+                description="your reason, with the number of the clause that allows it",
             ),
         ]
         | None
@@ -330,9 +336,7 @@ class ReportEvent(MandatePath):
         default=None,
         description="target {kind, chain_id, address}, position, mark, marks, next_at, text",
     )
-    detail: JsonObject | None = Field(
-        default=None, description="target, as an alternative to payload.target"
-    )
+    detail: JsonObject | None = Field(default=None, description="{target}, if payload has none")
     author: Authored = None
 
 
@@ -366,7 +370,7 @@ LastEventId = Annotated[
     str,
     Field(
         max_length=4_096,
-        description="the id of the last event that came; the header Last-Event-ID says the same",
+        description="the id of the last event you received; the header Last-Event-ID does the same",
     ),
 ]
 
@@ -396,8 +400,8 @@ class StatementQuery(Command):
     bom: Annotated[
         Flag,
         Field(
-            description="of format=csv, 1: it begins with a byte-order mark, by which Excel reads "
-            "it as UTF-8"
+            description="with format=csv, 1: start with a byte-order mark, so that Excel reads the "
+            "file as UTF-8"
         ),
     ] = False
 

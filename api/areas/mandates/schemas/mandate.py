@@ -21,7 +21,7 @@ class LedgerAnswer(AnswerBody):
     """What is made of a mandate's ledger, which may lack facts of the chain."""
 
     data_issue: Literal[True] | None = Field(
-        default=None, description="there when what is shown is not the whole truth"
+        default=None, description="present only when the data shown is incomplete or disputed"
     )
     data_issue_reason: str | None = None
 
@@ -31,7 +31,7 @@ class LedgerAnswer(AnswerBody):
 
 @with_config(AnswerBody.model_config)
 class PayoutRule(TypedDict):
-    """The agent's share of the gain, as the owner wrote it; what is left out has its default."""
+    """The agent's share of the gain, as the owner wrote it; omitted fields have their defaults."""
 
     kind: NotRequired[str | None]
     bps: NotRequired[int | None]
@@ -39,13 +39,14 @@ class PayoutRule(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class FeePayee(TypedDict):
-    """Who gets the agent's fee: the agent of the terms, on the open board the agent at the first call
-    that spends, until the payee names another. `address` null: nobody yet, or not known now.
+    """Who gets the agent's fee: the agent of the terms; on the open board the agent at the first
+    call that spends; or the address that this payee has named since. `address` null: nobody yet, or
+    unknown now.
     """
 
     address: str | None
     is_agent: Annotated[
-        bool | None, Field(description="whether it is whom the vault obeys, or obeyed last")
+        bool | None, Field(description="true: it is the agent that the vault obeys, or last obeyed")
     ]
     text_en: str
 
@@ -55,7 +56,7 @@ class AllowedFunction(TypedDict):
     selector: str
     signature: str | None
     recipient_word: Annotated[
-        int | None, Field(description="which word of the arguments must be the vault; null: none")
+        int | None, Field(description="which word of the arguments must be the vault")
     ]
     exit: bool
 
@@ -70,16 +71,18 @@ class AllowedTarget(TypedDict):
     kind: Literal["mandate_vault", "contract", "x402"]
     chain_id: NotRequired[int | None]
     address: NotRequired[
-        Annotated[str | None, Field(description="of mandate_vault: null until there is a vault")]
+        Annotated[str | None, Field(description="null until a mandate_vault exists")]
     ]
     functions: NotRequired[
         Annotated[
             list[AllowedFunction] | None,
-            Field(description="null: all that a listed adapter publishes"),
+            Field(
+                description="functions that may be called; null: all that a listed adapter publishes"
+            ),
         ]
     ]
     unpinned: NotRequired[
-        Annotated[bool | None, Field(description="the owner left receivers open on purpose")]
+        Annotated[bool | None, Field(description="true: the owner left receivers open")]
     ]
     hosts: NotRequired[list[str] | None]
     payees: NotRequired[list[str] | None]
@@ -109,7 +112,7 @@ class MandateView(LedgerAnswer):
     stop_floor_usdc: str
     target_bps: int | None
     payout_rule: PayoutRule | None
-    fee_payee: FeePayee | None = Field(description="null on paper, where nobody is paid")
+    fee_payee: FeePayee | None = Field(description="who gets the agent's fee; null on paper")
     allowed_targets: list[AllowedTarget]
     per_tx_cap_usdc: str | None
     daily_cap_usdc: str | None
@@ -134,7 +137,7 @@ class MandateView(LedgerAnswer):
 
 @with_config(AnswerBody.model_config)
 class TermsStatus(TypedDict):
-    """Whether the stored terms still give the signed digest.
+    """Whether the stored terms still produce the signed digest.
 
     `signer_matches` null: no key explains the signature.
     """
@@ -153,13 +156,13 @@ class TermsStatus(TypedDict):
 class TiedArgument(TypedDict):
     function: str
     argument: Annotated[
-        int, Field(description="the only argument that is tied to the vault, from 1")
+        int, Field(description="position of the only argument tied to the vault, from 1")
     ]
 
 
 @with_config(AnswerBody.model_config)
 class MarketItem(AllowedTarget):
-    """A target as clause 5 tells of it."""
+    """A target as clause 5 names it."""
 
     partly_tied: NotRequired[list[TiedArgument] | None]
     text_en: str
@@ -168,7 +171,7 @@ class MarketItem(AllowedTarget):
 
 @with_config(AnswerBody.model_config)
 class ClauseParams(TypedDict):
-    """The numbers in a clause's sentence; which there are follows from its key."""
+    """The numbers in the clause's sentence; which are present depends on its key."""
 
     amount: NotRequired[str | None]
     hours: NotRequired[int | None]
@@ -178,7 +181,7 @@ class ClauseParams(TypedDict):
     items: NotRequired[
         Annotated[
             list[MarketItem | str] | None,
-            Field(description="of markets its targets, of your_floors codes"),
+            Field(description="for the clause markets: its targets; for your_floors: codes"),
         ]
     ]
     unverified_names: NotRequired[list[str] | None]
@@ -193,7 +196,7 @@ class ClauseParams(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class Clause(TypedDict):
-    """`source`: the first signed term behind it."""
+    """`source`: the first signed term that the clause is based on."""
 
     n: int
     key: str

@@ -22,7 +22,7 @@ class StepTarget(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class RecordStep(TypedDict):
-    """`allowed_by`, `breached` and `clauses` are numbers of clauses."""
+    """`allowed_by`, `breached` and `clauses` contain clause numbers."""
 
     # A dict, and closed like an AnswerBody: a mandate's read holds up to a page of them, and an
     # instance for each would cost more than all the rest of the answer.
@@ -63,7 +63,7 @@ class LedgerEvent(AnswerBody):
     occurred_at: str
     created_at: str
     row_hash: str
-    signed_by: str | None = Field(description="whose key signed the row; null: nobody's")
+    signed_by: str | None = Field(description="address whose key signed the row; null: unsigned")
 
 
 class Approval(AnswerBody):
@@ -75,7 +75,7 @@ class Approval(AnswerBody):
 
 
 class BrokenRule(AnswerBody):
-    """What a flagged report was held against; which fields there are follows from the codes."""
+    """The rule that a flagged report broke; which fields are present depends on the codes."""
 
     status: Status | None = None
     ends_at: str | None = None
@@ -101,7 +101,7 @@ class AttemptedCall(AnswerBody):
 
 
 class RecordedRefusal(AnswerBody):
-    """A refusal that the record has."""
+    """A refusal in the record."""
 
     reason: str
     code: str | None = None

@@ -15,7 +15,7 @@ from core.mandate.rules.lifecycle import LockReason
 
 @with_config(AnswerBody.model_config)
 class AllowedLimits(TypedDict):
-    """As signed."""
+    """The limits as signed."""
 
     budget_usdc: str
     per_tx_cap_usdc: str
@@ -27,14 +27,14 @@ class AllowedLimits(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class LimitFigure(TypedDict):
-    value: Annotated[str | None, Field(description="text of an amount or a time; null: not known")]
+    value: Annotated[str | None, Field(description="an amount or a time as text; null: unknown")]
     source: str
     basis: str
 
 
 @with_config(AnswerBody.model_config)
 class LimitsMoment(TypedDict):
-    """What a read of limits is true of. `block_number` null: paper, which goes by the clock."""
+    """The moment that the limits are for. `block_number` null: paper, which follows the clock."""
 
     block_number: int | None
     at: str
@@ -56,7 +56,7 @@ class BreachCount(TypedDict):
 @with_config(AnswerBody.model_config)
 class RevertCount(BreachCount):
     not_seen: Annotated[
-        str | None, Field(description="what the count may miss; null: nothing is scanned")
+        str | None, Field(description="what the count may miss; null: reverts are not scanned")
     ]
 
 
@@ -74,7 +74,7 @@ class MandateBreaches(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class MandateLimits(TypedDict):
-    """What is allowed, what is used, and what was breached."""
+    """What is allowed, what is used, and which limits were breached."""
 
     as_of: LimitsMoment
     allowed: AllowedLimits
@@ -118,7 +118,7 @@ class NetEstimate(NetRealized):
 
 @with_config(AnswerBody.model_config)
 class MandateFees(TypedDict):
-    """Fees by class and who is owed them."""
+    """Fees by class and whom they are owed to."""
 
     tools: str | None
     venue: str | None
@@ -139,7 +139,9 @@ class PublicStop(TypedDict):
 
     on: bool | None
     reason: str | None
-    at_cost_usdc: Annotated[str | None, Field(description="what is out where no adapter values it")]
+    at_cost_usdc: Annotated[
+        str | None, Field(description="positions that no adapter values, at cost")
+    ]
 
 
 @with_config(AnswerBody.model_config)
@@ -153,9 +155,9 @@ class ReportedPlace(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class OpenPosition(TypedDict):
-    """A report of the agent names it (source agent), or none does and it is a target where the chain
-    saw money go (source chain). Of a vault, cost and worth are the chain's; `agent_mark_usdc` is the
-    agent's word.
+    """A position. Source agent: a report of the agent names it. Source chain: no report does, but
+    the chain saw money go to this target. For a vault, cost and worth are read from the chain;
+    `agent_mark_usdc` is the agent's own figure.
     """
 
     id: str
@@ -201,7 +203,7 @@ class LeaveNowBasis(TypedDict):
 
 
 class MandateProgress(LedgerAnswer):
-    """`positions_void`: what a paper mandate's end voided."""
+    """`positions_void`: positions voided at the end of a paper mandate."""
 
     status: Status
     worth_est: str | None
@@ -212,8 +214,10 @@ class MandateProgress(LedgerAnswer):
     public_stop: PublicStop
     cash: str | None
     positions_est: str | None
-    at_cost: str | None = Field(description="the part of positions_est that no adapter values")
-    not_returned: str | None = Field(description="once all is home, what never came back")
+    at_cost: str | None = Field(description="positions that no adapter values, at cost")
+    not_returned: str | None = Field(
+        description="what never came back from positions no adapter values; counts as 0"
+    )
     positions: list[OpenPosition]
     fees: MandateFees
     agent_fee_reserved: str | None
@@ -229,7 +233,7 @@ class MandateProgress(LedgerAnswer):
 
 @with_config(AnswerBody.model_config)
 class MandateLock(TypedDict):
-    """`withdrawable` null: not known now."""
+    """`withdrawable` null: unknown now."""
 
     withdrawable: bool | None
     reason: LockReason | None
@@ -239,7 +243,7 @@ class MandateLock(TypedDict):
 
 @with_config(AnswerBody.model_config)
 class MandateChainState(TypedDict):
-    """`agent`: whom the vault obeys; null: nobody, or not known."""
+    """`agent`: address that the vault obeys; null: nobody, or unknown."""
 
     stopped: bool | None
     settled: bool | None

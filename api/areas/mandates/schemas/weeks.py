@@ -9,7 +9,7 @@ from api.kernel.operation import AnswerBody
 
 
 class WeekPeriod(AnswerBody):
-    """[start, end): an ISO week in UTC. `as_of`: its end, or now while it runs."""
+    """[start, end): an ISO week in UTC. `as_of`: its end, or now while the week is running."""
 
     week: str
     start: str
@@ -24,8 +24,8 @@ class StartAndEnd(AnswerBody):
 
 
 class WorthOfWeek(StartAndEnd):
-    """`at_cost`: what of the end no adapter values; `not_returned`: once all is home, what of that
-    never came back.
+    """`at_cost`: the part of the end that no adapter values; `not_returned`: the part of it that
+    never came back, once all is home.
     """
 
     at_cost: str | None
@@ -38,7 +38,7 @@ class WeekWorth(WorthOfWeek):
 
 
 class WeekFlows(AnswerBody):
-    """`unexplained` is 0, or the ledger does not balance."""
+    """`unexplained` is 0 unless the ledger does not balance."""
 
     deposits: str | None
     withdrawals: str | None
@@ -94,7 +94,9 @@ class Disclosure(AnswerBody):
 
 
 class WeekLine(LedgerAnswer):
-    """A mandate's week. Of a ledger that is short, null for what the missing facts may move."""
+    """A mandate's week. With an incomplete ledger, figures that missing facts could change are
+    null.
+    """
 
     mandate_id: str
     agent_id: str | None
@@ -111,7 +113,7 @@ class WeekLine(LedgerAnswer):
 
 
 class WeekTotals(LedgerAnswer):
-    """`mandates`: how many."""
+    """`mandates`: number of mandates."""
 
     mandates: int
     worth: WorthOfWeek

@@ -12,7 +12,7 @@ from api.kernel.texts import FreeText
 
 
 class TermsInQuestion(DraftTerms):
-    """As a draft's, without its words."""
+    """Terms as in a draft, without its texts."""
 
     purpose: Annotated[str, FreeText(2_000, lines=True)] = "what if"
 
@@ -25,7 +25,7 @@ class AskWhatIf(Command):
 
 
 class ReplayedActions(AnswerBody):
-    """The actions that were replayed: calls that vaults let pass, a batch as one.
+    """The replayed actions: calls that vaults allowed; a batch counts as one.
 
     `complete` false: older actions were left out.
     """
@@ -35,11 +35,11 @@ class ReplayedActions(AnswerBody):
     from_at: str | None
     to_at: str | None
     complete: bool
-    most: int = Field(description="calls that are replayed, the newest ones")
+    most: int = Field(description="maximum number of calls replayed, the newest ones")
 
 
 class StopLine(AnswerBody):
-    """`stopped_mandates`: how many of them would have reached the floor."""
+    """`stopped_mandates`: number of mandates that would have reached the floor."""
 
     floor_usdc: str
     accepted_loss_usdc: str
@@ -47,8 +47,8 @@ class StopLine(AnswerBody):
 
 
 class SmallestCaps(AnswerBody):
-    """Each the smallest with which nothing would have been refused or stopped; null: there is none,
-    or it is not known.
+    """For each limit the smallest value with which nothing would have been refused or stopped;
+    null: there is none, or it is unknown.
     """
 
     per_tx_cap_usdc: str | None
@@ -65,8 +65,8 @@ class TargetInTheWay(AnswerBody):
 
 
 class WhatIfAnswer(LedgerAnswer):
-    """`worst_drawdown_usdc`: the most by which a mandate's worth fell below the budget; null when
-    the record can't say.
+    """`worst_drawdown_usdc`: the largest fall of a mandate's worth below the budget; null when the
+    record cannot tell.
     """
 
     agent_id: str
@@ -83,5 +83,6 @@ class WhatIfAnswer(LedgerAnswer):
     targets_not_allowed: list[TargetInTheWay]
     assumes: list[str]
     simulated: Literal[True] | None = Field(
-        default=None, description="there when the record is of a simulated world, not of a chain"
+        default=None,
+        description="present only if the record comes from a simulated world, not from a chain",
     )

@@ -31,7 +31,7 @@ class EntryStatus(StrEnum):
 
 
 class EndReason(StrEnum):
-    """Why an entry is rejected: what a reviewer said, or what followed from something else."""
+    """Why an entry is rejected: a reviewer's reason, or a consequence of something else."""
 
     VALUE_WRONG = "value_wrong"
     EVIDENCE_INSUFFICIENT = "evidence_insufficient"
@@ -45,7 +45,7 @@ OF_REVIEWERS: Final = set(EndReason) - {EndReason.SUPERSEDED, EndReason.REVERSED
 
 
 class ReviewMethod(StrEnum):
-    """How a reviewer came to see the value."""
+    """How a reviewer verified the value."""
 
     REPRODUCED = "reproduced"
     RE_OBSERVED = "re_observed"

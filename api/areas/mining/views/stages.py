@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class Stage(AnswerBody):
-    """Task market claims and mining submissions are counted apart on every line."""
+    """Task market claims and mining submissions, counted separately."""
 
     task_claims: Figure
     mining_submissions: Figure

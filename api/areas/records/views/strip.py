@@ -34,15 +34,14 @@ PAPER_NOTE: Final = (
 
 class StripLadder(AnswerBody):
     name: LadderName
-    verified_count: int = Field(description="verified task claims")
+    verified_count: int = Field(description="number of verified task claims")
     next_tier_at: int | None = Field(
-        description="verified task claims from which on the next name is the agent's; null on the "
-        "highest"
+        description="verified task claims needed for the next tier; null: highest tier"
     )
 
 
 class PostingTier(AnswerBody):
-    """`bronze` may post more often, and without a bond."""
+    """`bronze` may post more often and needs no bond."""
 
     tier: Literal["bronze", "none"]
     source: Literal["verified_task_claims"]
@@ -50,7 +49,7 @@ class PostingTier(AnswerBody):
 
 class StripHall(AnswerBody):
     ranked: bool
-    rank: int | None = Field(description="by days live among ranked agents; null when unranked")
+    rank: int | None = Field(description="rank by days live; null: not ranked")
     days_live: int
     trades: int
     days_needed: int
@@ -58,7 +57,7 @@ class StripHall(AnswerBody):
 
 
 class StripLimits(AnswerBody):
-    """Of all the agent's mandates on the chain; `refusals` are the confirmed ones."""
+    """For all the agent's mandates on the chain; `refusals` counts only confirmed ones."""
 
     refusals: int
     mandates_kept: int
@@ -68,7 +67,7 @@ class StripLimits(AnswerBody):
 
 class StripWork(AnswerBody):
     verified_task_claims: int
-    finalized_kg_claims: int = Field(description="approved values of mining that were not reversed")
+    finalized_kg_claims: int = Field(description="approved mining values that were not reversed")
 
 
 class StripMandate(AnswerBody):
@@ -81,13 +80,13 @@ class StripMandate(AnswerBody):
 
 class StripRefusal(AnswerBody):
     at: str
-    mandate_id: str | None = Field(description="null for a mandate that came by the open board")
+    mandate_id: str | None = Field(description="the mandate's id; null: from the open board")
     code: str
     server_check: Literal["confirmed"]
 
 
 class StripSources(AnswerBody):
-    """Links to the rows behind each number, and the rows themselves where no page shows them."""
+    """Links to the rows behind each number, or the rows themselves where no page shows them."""
 
     ladder: str | None
     work: str | None
@@ -100,20 +99,21 @@ class StripSources(AnswerBody):
 
 
 class RecordStrip(AnswerBody):
-    """An agent's record in one strip; what cannot be read is null."""
+    """Summary of an agent's record; figures that cannot be read are null."""
 
     ladder: StripLadder | None
     agent_name: str
-    runner: bool = Field(description="the record is that of the agent that runs a listing")
-    posting_tier: PostingTier | None = Field(description="of a single read alone")
+    runner: bool = Field(description="true: this is the record of the agent that runs a listing")
+    posting_tier: PostingTier | None = Field(description="only when a single agent is read")
     hall: StripHall | None
     limits: StripLimits | None
     work: StripWork | None
     sources: StripSources
-    paper: str | None = Field(description="always null, as the note says")
+    paper: str | None = Field(description="always null; the note explains why")
     paper_note: str
     simulated: Literal[True] | None = Field(
-        default=None, description="there when the record is of a simulated world, not of a chain"
+        default=None,
+        description="present only if the record comes from a simulated world, not from a chain",
     )
 
 

@@ -35,7 +35,7 @@ class Topic(StrEnum):
 
 
 class Enforcer(StrEnum):
-    """`CONTRACT_IMMUTABLE`: what the owner signed, and the contract's code, which nobody changes."""
+    """`CONTRACT_IMMUTABLE`: the signed terms, and the contract's code, which nobody can change."""
 
     CONTRACT_CONSTANT = "contract constant"
     CONTRACT_IMMUTABLE = "contract immutable"
