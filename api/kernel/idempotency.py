@@ -167,8 +167,8 @@ def words_of(operation: Operation) -> str:
     if operation.secrets is None:
         return ""
     return (
-        ". Make it at random (a UUID v4, say) and keep it secret until you have stored the answer: "
-        "whoever sends the same call with it within 10 minutes is shown the secrets"
+        ". Make it random, such as a UUID v4, and keep it secret until you have stored the answer: "
+        "for 10 minutes, anyone who repeats the call with it is shown the secrets"
     )
 
 

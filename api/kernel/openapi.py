@@ -44,15 +44,15 @@ def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
     return {
         "type": "object",
         "description": (
-            "A refused call: what is wrong in one sentence, and for programs why and which calls "
-            "fix it."
+            "A refused call: what is wrong in one sentence, and, for programs, the reason "
+            "and the calls that fix it."
         ),
         "required": ["detail"],
         "properties": {
             "detail": {"type": "string"},
             "error": {
                 "type": "string",
-                "description": "the reason, of each 409 and of a missing scope",
+                "description": "reason code, for every 409 and for a missing scope",
             },
             "service": {
                 "type": "object",
@@ -62,16 +62,16 @@ def _refusal_schema(catalogue: Catalogue) -> dict[str, Any]:
                     "error": {"type": "string"},
                     "retry_safe": {
                         "type": "boolean",
-                        "description": "the same request can succeed later unchanged",
+                        "description": "true: the same request, unchanged, can succeed later",
                     },
                     "who_fixes": {
                         "type": "string",
                         "enum": ["agent", "caller", "owner", "service"],
                     },
                     "next": {"type": "array", "items": {"$ref": REF.format(model="NextCall")}},
-                    "remaining": {"description": "what is left of the limit that refused"},
+                    "remaining": {"description": "what is left of the limit that was exceeded"},
                     "retry_at": {"type": "string", "format": "date-time"},
-                    "missing": {"description": "what is lacking"},
+                    "missing": {"description": "what is missing"},
                 },
             },
         },
@@ -85,7 +85,7 @@ NEXT_CALL_SCHEMA: dict[str, Any] = {
         "method": {"type": "string"},
         "path": {"type": "string"},
         "auth": {"type": "string", "enum": [auth.name for auth in EVERY]},
-        "cost": {"type": "integer", "description": "credits"},
+        "cost": {"type": "integer", "description": "credits per call"},
         "body": {"type": "object", "additionalProperties": True},
     },
 }
@@ -96,8 +96,8 @@ ABOUT = (
     "session in Authorization. Money is a string with six decimals; unknown is null."
 )
 IDEMPOTENCY_WORDS = (
-    "of your own making; the same key and body again get the first answer again, and nothing is "
-    "written twice"
+    "any string you choose; sending the same key and body again returns the first answer and writes "
+    "nothing twice"
 )
 
 # of what the examples of refusals say
@@ -181,7 +181,7 @@ def _taken(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
 def described(operation: Operation) -> str:
     """Who may make the call, and what it costs."""
     needed = (
-        "a scope, whichever" if operation.scope == ANY_SCOPE else f"the scope {operation.scope}"
+        "at least one scope" if operation.scope == ANY_SCOPE else f"the scope {operation.scope}"
     )
     scope = "" if operation.scope is None else f" An agent's key needs {needed}."
     price = f" Price: {operation.price_credits} credits." if operation.price_credits else ""

@@ -176,7 +176,5 @@ def _answers(operation: Operation) -> dict[int | str, dict[str, Any]]:
     for status in operation.statuses[1:]:
         found[status] = {"description": "Answered", "model": operation.answer, "content": content}
     if operation.cache is not None:
-        found[NOT_MODIFIED] = {
-            "description": "What you have is still current: If-None-Match named its ETag"
-        }
+        found[NOT_MODIFIED] = {"description": "Unchanged: If-None-Match matched the current ETag"}
     return found

@@ -81,7 +81,7 @@ _ANSWERED = {
             "application/json": {"schema": {"type": "object", "additionalProperties": True}}
         },
     },
-    "202": {"description": "A notification was taken"},
+    "202": {"description": "The notification was accepted"},
     "404": {
         "description": "The method does not exist (protocol 2026-07-28)",
         "content": _REFUSED["content"],
