@@ -39,7 +39,7 @@ class InstantPayout(AnswerBody):
     queued: int = Field(description="approvals that are not fully paid yet")
     queued_credit: int
     restored_today_credit: int = Field(
-        description="credits of debts that were cancelled today; never counted against the budget"
+        description="credits of debts taken back today; never counted against the budget"
     )
 
 
@@ -94,7 +94,7 @@ class FeedEntry(AnswerBody):
     field_name: str | None
     value: str | None = Field(description="the value, redacted")
     evidence_host: str | None
-    points: str | None = Field(description="points of an approval; null: not an approval")
+    points: str | None = Field(description="points that an approval is worth")
     credits: int | None = Field(description="credits that an approval pays, or that moved")
     task_id: int | None
     room_id: int | None
