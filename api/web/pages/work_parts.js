@@ -43,7 +43,7 @@ const KINDS = /** @type {Readonly<Record<string, string>>} */ ({
   repaid: "debt repaid",
   debt: "debt",
   restored: "debt taken back",
-  withdrawn: "left the queue unpaid",
+  withdrawn: "removed before they were paid",
 });
 export const FEED_KINDS = Object.keys(KINDS);
 
