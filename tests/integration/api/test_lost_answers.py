@@ -231,7 +231,7 @@ def test_schemas__say_that_the_key_of_a_call_that_shows_secrets_is_random_and_se
     tool = next(one for one in tools if one["name"] == "agent_connect")
     said.append(tool["inputSchema"]["properties"]["idempotency_key"]["description"])
     assert len(said) == 5
-    assert [one for one in said if "at random" not in one or "secret" not in one] == []
+    assert [one for one in said if "Make it random" not in one or "keep it secret" not in one] == []
 
 
 UNKNOWN = ["/auth/agent/connect", "/agent/catalog"]

@@ -186,6 +186,9 @@ class World:
     def pinned(self) -> Iterator[None]:
         yield
 
+    def batch_of_others(self, *_: Any) -> dict[str, list[Any]]:
+        return {}
+
     def headers(self, hashes: list[str]) -> list[BlockHeader | None]:
         by_hash = {block.header.hash: block.header for block in self.blocks}
         return [by_hash.get(one) for one in hashes]
