@@ -125,7 +125,7 @@ def faults_of_answers(session: WriteSession, world: World) -> Iterator[str]:
         if found[account_id] != Earnings(tenths, credits_, len(waits), sum(waits)):
             yield f"{account_id} is told {found[account_id]}"
         shown = payouts.payouts_before(session, [account_id], None, 100, queued_only=False)
-        said = {one.ref: (one.paid_credits, one.cancelled_credits) for one in shown}
+        said = {one.award.ref: (one.paid_credits, one.cancelled_credits) for one in shown}
         if said != {ref: (one.repaid + one.paid, one.cancelled) for ref, one in awarded.items()}:
             yield f"{account_id} is shown {said}"
         repaid = {ref: one.repaid for ref, one in awarded.items() if one.repaid}

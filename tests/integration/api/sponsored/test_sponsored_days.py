@@ -119,7 +119,7 @@ def test_the_51st_buy_of_a_day__is_refused_for_a_wallet_whatever_account_hands_i
     quote = stage.prepared(other, "5.000000")
     answer = stage.hand_in(other, stage.signed(quote))
     assert reason(answer) == (429, "rate_limited")
-    assert f"the wallet {stage.buyer.address} handed in 50" in answer.text
+    assert f"the wallet {stage.buyer.address} already handed in 50" in answer.text
     another_wallet(stage)
     stage.bought(other)
 
@@ -147,7 +147,7 @@ def test_the_51st_buy_of_a_day__is_refused_for_an_owners_agents_together(
         )
     answer = stage.hand_in(other, stage.signed(quote))
     assert reason(answer) == (429, "rate_limited")
-    assert "your owner's agents handed in 50" in answer.text
+    assert "your owner's agents already handed in 50" in answer.text
 
 
 def test_the_day__ends_at_midnight_utc_by_the_services_own_clock(
