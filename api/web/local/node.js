@@ -54,7 +54,6 @@ export const isTrying = signal(stored());
 /** @param {boolean} is */
 export function tryIt(is) {
   isTrying.value = is;
-  if (is) void import("./guide.js");
   try {
     sessionStorage.setItem(TRYING, String(is));
   } catch {
@@ -69,5 +68,3 @@ function stored() {
     return false;
   }
 }
-
-if (isTrying.value) void import("./guide.js");

@@ -5,7 +5,8 @@
 import { html } from "../app/ui.js";
 import { useEffect, useRef } from "../vendor/hooks.js";
 import { render } from "../vendor/preact.js";
-import { ask, BUILT_IN, VISITOR } from "./node.js";
+import { effect } from "../vendor/signals.js";
+import { ask, BUILT_IN, isTrying, VISITOR } from "./node.js";
 
 /** @typedef {{method: string, params?: any}} Request EIP-1193 */
 
@@ -124,3 +125,7 @@ const announce = () =>
   window.dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail }));
 window.addEventListener("eip6963:requestProvider", announce);
 announce();
+
+effect(() => {
+  if (isTrying.value) void import("./guide.js");
+});

@@ -9,7 +9,7 @@ import { NeedsWallet } from "../app/sign_in.js";
 import { Badge, html, Notice } from "../app/ui.js";
 import { WalletError } from "../app/wallet.js";
 import { useWork } from "../app/work.js";
-import { Clauses } from "./mandate.js";
+import { Clauses } from "./clauses.js";
 import { WhatIf } from "./what_if.js";
 import { Worked } from "./worked.js";
 

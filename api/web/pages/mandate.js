@@ -22,12 +22,12 @@ import {
 } from "../app/ui.js";
 import { Actions } from "./actions.js";
 import Approvals from "./approvals.js";
+import { Clauses } from "./clauses.js";
 import { Draft } from "./draft.js";
 import Record, { StepList } from "./record.js";
 import { WorthChart } from "./worth_chart.js";
 
 /**
- * @typedef {import("../app/answers.js").Clause} Clause
  * @typedef {import("../app/answers.js").LimitFigure} LimitFigure
  * @typedef {import("../app/answers.js").MandateProgress} MandateProgress
  * @typedef {import("../app/answers.js").MandateView} MandateView
@@ -155,16 +155,6 @@ function Positions({ progress, isOver }) {
     ) => html`<li key=${one.id}><div class="head"><span>${cut(one.name ?? one.id, 80)}</span><${Amount} value=${one.worth_source === "unseen" ? null : (one.worth_est ?? one.cost_usdc)} why="The chain has not shown it." /></div>
       <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_source === "unseen" ? "; not seen on the chain, counts as nothing" : one.worth_source === "cost" ? ", at cost" : ""}</p></li>`,
   )}</ul></section>`;
-}
-
-/** @param {{clauses: readonly Clause[], title: string, isPaper: boolean}} props on paper no contract enforces anything */
-export function Clauses({ clauses, title, isPaper }) {
-  return html`<section class="card" aria-labelledby="clauses"><h2 id="clauses">${title}</h2>${isPaper ? html`<p class="quiet">On paper there is no contract: nothing enforces these; what the agent reports is checked against them.</p>` : null}<ol class="clauses">${clauses.map(
-    (
-      clause,
-    ) => html`<li key=${clause.n} data-clause=${clause.key}><span class="n">${clause.n}</span><div><p>${clause.text_en}</p>
-      <p class="quiet">${isPaper ? null : clause.status === "stored_pending" ? html`<${Badge} tone="attention">stored, not enforced<//>` : `enforced by the ${clause.enforced_by === "Contract" ? "contract" : clause.enforced_by.replace("Torii guard", "relay guard").toLowerCase()}`}</p></div></li>`,
-  )}</ol></section>`;
 }
 
 /** @param {{data: WholeMandate}} props */
