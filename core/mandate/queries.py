@@ -5,7 +5,7 @@ Laws
 - Nothing here commits; sessions belong to the edge.
 - Lists are newest first and paged by the last id or seq seen (exclusive).
 - A reversed row and its reversal are both returned: the domain leaves them out
-  (core.mandate.rules.ledger.effective).
+  (core.mandate.rules.fold.effective).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -38,8 +38,8 @@ from sqlalchemy.orm import Session, joinedload
 from core.db.engine import WriteSession
 from core.hexes import bytes_of, hex_of
 from core.identity.names import is_simulated
-from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE, CLOSED, Status
+from core.mandate.rules.rows import RowKind
 from core.mandate.tables import ON_BOARD, Mandate, MandateEvent, ReplacedTerms
 
 SAMPLE_ID: Final = "m_simsamplea"

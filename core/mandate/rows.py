@@ -3,7 +3,7 @@ is asked and not with the ledger.
 
 Laws
 - `standing` rows are those that count: neither reversed nor reversals. Other reads return both, and
-  the domain leaves them out (core.mandate.rules.ledger.effective).
+  the domain leaves them out (core.mandate.rules.fold.effective).
 - Rows come oldest first, unless a name says otherwise.
 """
 
@@ -38,10 +38,9 @@ from sqlalchemy.orm import Session, aliased
 from core.db.arrays import table_of
 from core.db.base import Uint256
 from core.hexes import bytes_of, hex_of
-from core.mandate.rules.ledger import LedgerRow, MandateFacts, ReportedBy, RowAuthor, RowKind
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.rows import RefusalReason
-from core.mandate.rules.state import PositionRules, position_rules
+from core.mandate.rules.rows import LedgerRow, RefusalReason, ReportedBy, RowAuthor, RowKind
+from core.mandate.rules.state import MandateFacts, PositionRules, position_rules
 from core.mandate.rules.terms import rules_from_json
 from core.mandate.tables import CONTROL_ROWS, REPORTED_ACTIONS, Mandate, MandateEvent, MandateHead
 from core.money import UsdcE6

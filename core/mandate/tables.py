@@ -209,7 +209,7 @@ class MandateEvent(Base):
 
 
 class MandateHead(Base):
-    """The last row and the fold of a mandate's ledger (core.mandate.rules.ledger.MandateState), so
+    """The last row and the fold of a mandate's ledger (core.mandate.rules.state.MandateState), so
     that reads need not fold the past. `state` holds the fold whole; the columns are those that
     queries need.
     """

@@ -20,8 +20,8 @@ from pydantic import TypeAdapter
 
 from core.alerts import queries as alerts
 from core.db.engine import WriteSession
-from core.mandate import owed_notes
-from core.mandate.owed_notes import Owed
+from core.mandate.ledger import deferred
+from core.mandate.ledger.deferred import Owed
 from core.mandate.queries import owners_of
 from core.mandate.rules.events import (
     GuardChanged,
@@ -33,7 +33,8 @@ from core.mandate.rules.events import (
     RoleGranted,
     RoleRevoked,
 )
-from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.new_rows import row_from_event
+from core.mandate.rules.rows import NewRow
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.views import mandates_to_note
 from core.quarantine.queries import MANDATE
@@ -82,7 +83,7 @@ def note_block(
     mandates = mandates_to_note(session, chain.chain_id, header.number) if notes else []
     if mandates:
         block = header.number, header.hash
-        owed_notes.owe(session, chain.chain_id, block, notes, mandates, now)
+        deferred.owe(session, chain.chain_id, block, notes, mandates, now)
 
 
 def write_slice(chain: ChainContext, now: datetime) -> bool:
@@ -93,12 +94,12 @@ def write_slice(chain: ChainContext, now: datetime) -> bool:
         chain.fence(session)
         left = LEDGERS_A_SLICE
         while left > 0:
-            owed = owed_notes.next_owed(session, chain.chain_id, left)
+            owed = deferred.next_owed(session, chain.chain_id, left)
             if owed is None:
                 return False
             _pay(session, chain, owed, now)
             left -= len(owed.mandate_ids)
-        return owed_notes.is_owed(session, chain.chain_id)
+        return deferred.is_owed(session, chain.chain_id)
 
 
 def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) -> None:
@@ -110,4 +111,4 @@ def _pay(session: WriteSession, chain: ChainContext, owed: Owed, now: datetime) 
     for row in alerted:
         payload = {key: row.payload[key] for key in ("event", "args")}
         alerts.add(session, alerts.KEEPER_CHANGE, owners, row, payload, now)
-    owed_notes.paid(session, owed)
+    deferred.paid(session, owed)

@@ -21,7 +21,7 @@ from core.blocks.queries import DEEP, FINALIZED, SAFE, Cursor
 from core.chain.blocks import BlockHeader
 from core.chain.reader import LATEST
 from core.errors import OutsideError
-from core.mandate.ledger import ends as mandate_ends
+from core.mandate.ledger import deferred
 from core.mandate.ledger import writer as mandate_ledger
 from indexer.chain import ledgers
 from indexer.chain.confirmation import Confirmation
@@ -121,8 +121,8 @@ class Finality:
             if tag == FINALIZED:
                 mandate_ledger.forget_final(session, at.number)
             else:
-                mandate_ends.say_safe(session, chain.chain_id, at.number, now)
-                past = mandate_ends.expired(session, chain.chain_id, at.number, header.timestamp)
+                deferred.say_safe(session, chain.chain_id, at.number, now)
+                past = deferred.expired(session, chain.chain_id, at.number, header.timestamp)
                 if past:
                     ledgers.append(session, past, now)
 

@@ -9,7 +9,7 @@ from core.keeper.intents import forget_ended
 from core.keeper.views import vaults_of
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.queries import owners_of, public_ids_of
-from core.mandate.rules.ledger import NewRow
+from core.mandate.rules.rows import NewRow
 from core.money import usdc_text
 
 

@@ -42,7 +42,7 @@ from core.db.engine import WriteSession
 from core.hexes import hex_of
 from core.mandate.chain.lens import MOST_VAULTS, LensOutcome
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import LedgerRow
+from core.mandate.rules.rows import LedgerRow
 from core.quarantine import queries as quarantine
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext

@@ -49,7 +49,8 @@ from core.errors import MandateError
 from core.hexes import bytes_of, hex_of
 from core.mandate.chain.decode import decode_log
 from core.mandate.queries import ledger_name, names_of, owners_of, public_ids_of
-from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.new_rows import row_from_event
+from core.mandate.rules.rows import NewRow
 from core.quarantine import queries as repository
 from core.quarantine.queries import ACCOUNT, MANDATE, NewHeld, held_among
 from core.quarantine.tables import QuarantinedFact

@@ -40,7 +40,7 @@ from core.hexes import bytes_of
 from core.mandate.chain.calldata import attempted_of
 from core.mandate.chain.reader import VaultReader
 from core.mandate.rows import reported_refusal_seq
-from core.mandate.rules.ledger import revert_note
+from core.mandate.rules.new_rows import revert_note
 from core.mandate.views import pending_reverts
 from core.quarantine.queries import MANDATE
 from indexer.chain.context import ChainContext

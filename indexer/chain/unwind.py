@@ -29,8 +29,8 @@ from core.blocks.queries import FINALIZED, RESERVE_CONFIRMED, SPONSORED_CONFIRME
 from core.chain.blocks import BlockHeader
 from core.db.engine import WriteSession
 from core.errors import OutsideError
-from core.mandate import owed_notes
 from core.mandate.chain.reader import VaultReader
+from core.mandate.ledger import deferred
 from core.mandate.ledger import writer as mandate_ledger
 from core.quarantine import queries as quarantine
 from core.reserve import conversions
@@ -138,7 +138,7 @@ def unwind(
     rows_reversed += transfer_ledger.reverse_facts(session, chain.chain_id, keys, "reorg", now)
     rows_reversed += conversions.reverse_blocks(session, chain.chain_id, orphans, now)
     transfer_reports.replace_blocks(session, chain.chain_id, orphans, now)
-    owed_notes.forgive(session, chain.chain_id, orphans)
+    deferred.forgive(session, chain.chain_id, orphans)
     alerts.withdraw(session, chain.chain_id, orphans, now)
     withdrawn = quarantine.withdraw(session, chain.chain_id, orphans, now)
     notify_whole(session, withdrawn, now)

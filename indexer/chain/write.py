@@ -34,7 +34,7 @@ from core.mandate.rules.events import (
     VaultCreated,
     X402Paid,
 )
-from core.mandate.rules.ledger import row_from_event
+from core.mandate.rules.new_rows import row_from_event
 from core.mandate.rules.terms import ZERO_ADDRESS, rules_to_json
 from core.quarantine.queries import ACCOUNT, MANDATE
 from core.reserve.events import take_events

@@ -22,7 +22,7 @@ from api.areas.hall.tables import HallAgent
 from api.worker import COLLECT_AFTER
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import NewRow
+from core.mandate.rules.rows import NewRow
 from core.mandate.tables import Mandate
 from tests.bench import strips
 from tests.bench.load import load, request, seconds_of

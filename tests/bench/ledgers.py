@@ -28,7 +28,7 @@ from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules.events import KeeperProposed, LogRef
-from core.mandate.rules.ledger import NewRow, RowKind
+from core.mandate.rules.rows import NewRow, RowKind
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext
 from indexer.chain.factory_notes import write_slice

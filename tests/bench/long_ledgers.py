@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import NewRow
+from core.mandate.rules.rows import NewRow
 from core.mandate.rules.weeks import week_of
 from tests.bench.load import caller, p99_ratio
 from tests.bench.mandates import add_mandates, executed, owner_session

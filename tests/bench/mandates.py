@@ -12,7 +12,7 @@ from core.db.engine import Database
 from core.identity import queries as identity
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.targets import parse_targets, targets_to_json
 from core.mandate.rules.terms import MandateTerms, terms_to_json
 from core.mandate.tables import Mandate

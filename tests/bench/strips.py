@@ -19,7 +19,8 @@ from core.db.engine import Database
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.new_rows import row_from_event
+from core.mandate.rules.rows import NewRow
 from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.tables import Mandate
 from tests.bench.mandates import (

@@ -42,7 +42,7 @@ from core.db.engine import WriteSession
 from core.identity.calls import KeyCall, count_call
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.quarantine.tables import QuarantinedFact
 from tests.bench.place import HEAP, PEPPER

@@ -26,7 +26,7 @@ from core.db.embedded import EmbeddedPostgres
 from core.errors import InvalidParameterError
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.agent_rows import event_row
+from core.mandate.rules.new_rows import event_row
 from core.money import UsdcE6
 from tests.deep.lies import ON_HEAD, ON_ROWS, Lie
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain

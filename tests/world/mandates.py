@@ -21,7 +21,8 @@ from core.mandate.chain.calldata import vault_address
 from core.mandate.chain.typed_data import guard_targets_hash, rules_hash, terms_digest
 from core.mandate.queries import SAMPLE_ID
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow, revert_note, row_from_event
+from core.mandate.rules.new_rows import revert_note, row_from_event
+from core.mandate.rules.rows import NewRow
 from core.mandate.rules.targets import parse_targets, targets_to_json
 from core.mandate.rules.terms import (
     SHARE_OF_VERIFIED_GAIN,

@@ -1,7 +1,7 @@
 """The rows that the chain itself gives: every log of the vault, what the factory says of all
 vaults, and the vault's payments.
 
-The mapping from log to row is the indexer's own (core.mandate.rules.chain_rows), which is public;
+The mapping from log to row is the indexer's own (core.mandate.rules.new_rows), which is public;
 who was agent or keeper at a log is followed here from the logs alone.
 """
 
@@ -18,7 +18,7 @@ from core.chain.abi import AbiDecodeError, topic_of
 from core.chain.blocks import RawLog
 from core.mandate.chain.decode import decode_log
 from core.mandate.rules import events as ev
-from core.mandate.rules.chain_rows import row_from_event
+from core.mandate.rules.new_rows import row_from_event
 from core.mandate.rules.rows import LedgerRow, NewRow
 from core.mandate.rules.terms import ZERO_ADDRESS
 

@@ -20,7 +20,7 @@ from api.client.verify.rows_check import RowsCheck
 from core.chain.abi import decode_revert
 from core.chain.blocks import SentCall, TransactionReceipt
 from core.mandate.chain.calldata import attempted_of
-from core.mandate.rules.chain_rows import revert_note
+from core.mandate.rules.new_rows import revert_note
 from core.mandate.rules.rows import UNKNOWN, LedgerRow
 
 PART: Final = "reverted calls"

@@ -1,7 +1,7 @@
 """The declared form of every row that no log gives: one key, kind, author and payload each.
 
 A row is taken apart into what its writer was given, written again by the same function as the
-service's (core.mandate.rules.cash, agent_rows, chain_rows), and both must be the same. What no
+service's (core.mandate.rules.cash, new_rows), and both must be the same. What no
 writer writes is of no declared form.
 
 | key | by | mode |
@@ -25,15 +25,15 @@ from typing import Any, Final, TypeVar
 
 from api.client.verify.terms_check import RecordSubject
 from core.errors import InvalidParameterError
-from core.mandate.rules.agent_rows import (
+from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
+from core.mandate.rules.new_rows import (
     after_stop_note,
     event_row,
+    expired_note,
     guard_refusal_note,
     refusal_note,
     stop_request_note,
 )
-from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
-from core.mandate.rules.chain_rows import expired_note
 from core.mandate.rules.record import authored_payload
 from core.mandate.rules.rows import TRADES, LedgerRow, NewRow, ReportedBy, refusal_report
 from core.money import usdc_e6_from_text, usdc_text

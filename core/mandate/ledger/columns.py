@@ -15,9 +15,9 @@ from sqlalchemy.dialects.postgresql import BYTEA
 from core.canonical import canonical_json
 from core.db.base import Timestamp
 from core.db.copying import NULL, hex_cell, json_cell, number_cell, text_cell, time_cell
-from core.mandate.rules.ledger import MandateState, state_to_json
 from core.mandate.rules.lifecycle import ENDED, Status
 from core.mandate.rules.rows import LedgerRow
+from core.mandate.rules.state import MandateState, state_to_json
 from core.mandate.tables import MandateEvent
 
 COPIED = tuple(column.name for column in MandateEvent.__table__.columns if column.name != "id")
@@ -84,7 +84,7 @@ def state_columns(state: MandateState) -> dict[str, Any]:
 def projections(status: str, state: MandateState) -> dict[str, Any]:
     """The mandate's columns that follow the state; `status`: what the mandate's row says now.
 
-    An end of unfunded terms is said once its block is safe (`mandate_ends.say_safe`), and is not
+    An end of unfunded terms is said once its block is safe (`deferred.say_safe`), and is not
     taken back by a later row.
     """
     waits = state.unfunded_end_block is not None and status not in ENDED

@@ -56,24 +56,22 @@ from core.mandate.ledger.columns import (
 from core.mandate.ledger.topics import notify_rows
 from core.mandate.ledger.weeks import Weeks
 from core.mandate.rows import load_rows, mandate_facts, standing_reports
-from core.mandate.rules.ledger import (
+from core.mandate.rules.cash import priced
+from core.mandate.rules.fold import apply, fold
+from core.mandate.rules.record import genesis_hash, row_body, row_hash
+from core.mandate.rules.reports import ReportsByTx, is_paired
+from core.mandate.rules.rows import LedgerRow, NewRow
+from core.mandate.rules.state import (
     EMPTY_STATE,
-    LedgerRow,
     MandateFacts,
     MandateState,
-    NewRow,
-    ReportsByTx,
     StateVersionError,
-    apply,
+    WentOut,
     changes_to_json,
-    fold,
-    is_paired,
-    priced,
     state_from_json,
     state_to_json,
+    went_out_after,
 )
-from core.mandate.rules.record import genesis_hash, row_body, row_hash
-from core.mandate.rules.state import WentOut, went_out_after
 from core.mandate.tables import Mandate, MandateHead, MandateUndo
 
 FIRST_INCARNATION = 1

@@ -36,18 +36,16 @@ from core.mandate.rows import (
     standing_of_logs,
     standing_reports,
 )
-from core.mandate.rules.ledger import (
+from core.mandate.rules.fold import fold_on
+from core.mandate.rules.reports import ReportsByTx, is_paired
+from core.mandate.rules.rows import LedgerRow, reversal_row
+from core.mandate.rules.state import (
     EMPTY_STATE,
-    LedgerRow,
     MandateFacts,
     MandateState,
-    ReportsByTx,
     StateVersionError,
-    fold_on,
-    is_paired,
     state_from_json,
 )
-from core.mandate.rules.rows import reversal_row
 from core.mandate.tables import MandateEvent, MandateUndo
 
 WHOLE_LEDGERS_AT_ONCE = 20

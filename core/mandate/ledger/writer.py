@@ -45,21 +45,19 @@ from core.mandate.ledger.locked import (
 )
 from core.mandate.ledger.reversal import forget_final, reverse_blocks, reverse_logs
 from core.mandate.rows import ledger_row, load_rows, mandate_facts, row_of
-from core.mandate.rules.ledger import (
-    EMPTY_STATE,
-    LedgerRow,
-    MandateState,
-    NewRow,
-    StateVersionError,
-    apply,
-    effective,
-    fold,
-    fold_on,
-    state_from_json,
-)
+from core.mandate.rules.fold import apply, effective, fold, fold_on
 from core.mandate.rules.record import chain_faults, genesis_hash
 from core.mandate.rules.reports import ReportsByTx
-from core.mandate.rules.state import STATE_VERSION, MandateFacts, WentOut
+from core.mandate.rules.rows import LedgerRow, NewRow
+from core.mandate.rules.state import (
+    EMPTY_STATE,
+    STATE_VERSION,
+    MandateFacts,
+    MandateState,
+    StateVersionError,
+    WentOut,
+    state_from_json,
+)
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 
 ROWS_AT_ONCE: Final = 500  # in memory, of a ledger that is read as a whole

@@ -3,10 +3,18 @@
 Refused attempts: the reasons that the record knows, and what an agent may report.
 
 Laws
+- Nothing in the ledger is changed. A correction is a row with `reverses_id`; a reversed row and its
+  reversal count for nothing in the fold.
+- `cash_delta_usdc_e6` alone moves cash. On testnet only chain rows carry one (docs/rules.md#rows).
+- The ledger passes each new row through `priced` under the head's lock: the delta of a paper report
+  and of a withdrawal depends on the cash that is there.
+- Every fold gives the same state whether rows come one by one or all at once.
+- Facts of the chain are believed only from rows that the agent did not write, whatever keys its
+  payload carries.
 - The record knows six reasons. What else a vault reverts with reads `unknown`; the decoded name is
   not passed off as one.
 - An agent's report says source agent; only a receipt of a reverted call makes it chain
-  (core/mandate/rules/ledger.py).
+  (core/mandate/rules/reports.py).
 - One row per transaction and mandate: the hash, lower case, names the attempt.
 
 Source: docs/rules.md#refused-attempts.

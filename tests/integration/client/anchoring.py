@@ -19,7 +19,7 @@ from core.anchors.rules import EPOCH_S, EpochPost, epoch_end_s, epoch_of
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.agent_rows import event_row
+from core.mandate.rules.new_rows import event_row
 from core.money import UsdcE6
 from tests.integration.chain_fixtures import (
     CHAIN_ID,

@@ -20,7 +20,7 @@ from core.db.engine import Database
 from core.db.leadership import Leadership
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.agent_rows import event_row
+from core.mandate.rules.new_rows import event_row
 from core.money import UsdcE6
 from indexer.chain.context import ChainContext
 from indexer.chain.reverts import RevertedCalls

@@ -8,7 +8,7 @@ from api.client.signing import sign_typed_data
 from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import record_row
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.agent_rows import event_row
+from core.mandate.rules.new_rows import event_row
 from core.mandate.rules.record import next_signature
 from core.mandate.rules.rows import NewRow, ReportedBy, RowAuthor
 from tests.integration.chain_fixtures import CHAIN_ID

@@ -15,7 +15,7 @@ from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.decode import decode_log
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
-from core.mandate.rules.chain_rows import row_from_event
+from core.mandate.rules.new_rows import row_from_event
 from core.mandate.rules.terms import UNPINNED, Rule, RuleKind
 from core.mandate.venues import x402
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, DeployedChain

@@ -17,7 +17,7 @@ from core.chain.results import Parse
 from core.db.embedded import EmbeddedPostgres
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import terms_digest
-from core.mandate.rules.chain_rows import expired_note
+from core.mandate.rules.new_rows import expired_note
 from core.mandate.rules.record import genesis_hash, totals_of
 from core.mandate.rules.state import EMPTY_STATE
 from core.mandate.rules.terms import terms_from_json, terms_to_json

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.db.engine import WriteSession
 from core.identity.tables import Account
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate
 from core.money import UsdcE6
 

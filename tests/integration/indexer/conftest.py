@@ -17,9 +17,11 @@ from core.identity.tables import Account
 from core.mandate.chain.reader import VaultReader
 from core.mandate.chain.typed_data import rules_hash
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import LedgerRow, MandateState, effective, signed_rows
+from core.mandate.rules.cash import signed_rows
+from core.mandate.rules.fold import effective
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.state import MandateFacts, PositionRules
+from core.mandate.rules.rows import LedgerRow
+from core.mandate.rules.state import MandateFacts, MandateState, PositionRules
 from core.mandate.rules.terms import MandateTerms, Rule, rules_to_json, terms_to_json
 from core.mandate.tables import Mandate
 from indexer.chain.context import ChainContext

@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from core.alerts.tables import OwnerAlert
 from core.db.engine import WriteSession
-from core.mandate import owed_notes
 from core.mandate.chain import calldata
+from core.mandate.ledger import deferred
 from core.mandate.tables import MandateEvent, OwedNote
 from indexer.chain import factory_notes, ledgers
 from tests.integration.chain_fixtures import CHAIN_ID
@@ -89,9 +89,9 @@ def test_a_slice_that_is_rolled_back__is_written_by_the_next_round(
     follower.tip.round()
     follower.write_slice()
     session = WriteSession(follower.database.engine, expire_on_commit=False)
-    owed = owed_notes.next_owed(session, CHAIN_ID, 2)
+    owed = deferred.next_owed(session, CHAIN_ID, 2)
     assert owed is not None
-    owed_notes.paid(session, owed)
+    deferred.paid(session, owed)
     session.close()
     for _ in range(2):
         follower.write_slice()

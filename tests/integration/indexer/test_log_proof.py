@@ -15,7 +15,7 @@ from core.blocks.queries import FINALIZED, VAULTS_COUNTED
 from core.blocks.tables import VaultLogHead
 from core.mandate.chain import calldata
 from core.mandate.chain.reader import VaultReader
-from core.mandate.rules.ledger import effective
+from core.mandate.rules.fold import effective
 from core.quarantine.views.held import held_ledgers
 from indexer.chain import log_proof, node_logs
 from tests.integration.chain_fixtures import CHAIN_ID, USDC, Ground

@@ -13,8 +13,8 @@ from core.mandate.chain import calldata
 from core.mandate.chain.calldata import VaultCall
 from core.mandate.chain.reader import VaultReader
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.agent_rows import event_row
-from core.mandate.rules.ledger import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.new_rows import event_row
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
 from core.mandate.rules.steps import step_groups
 from core.mandate.rules.violations import Violation
 from core.mandate.venues import test_venue

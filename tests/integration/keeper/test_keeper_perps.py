@@ -15,8 +15,8 @@ from core.custody.keys import KeyRing
 from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow, row_from_event
-from core.mandate.rules.rows import ReportedBy, RowKind
+from core.mandate.rules.new_rows import row_from_event
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate
 from core.perps import queries as legs
 from core.perps.rules.orders import cloid_of

@@ -36,8 +36,8 @@ from core.hexes import hex_of
 from core.identity.names import SIMULATED
 from core.identity.tables import Account, AgentPolicy
 from core.mandate.rows import mandate_facts, standing
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.lifecycle import MarketMode, Status
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.terms import agent_fee_bps
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.quarantine.queries import MANDATE, is_held

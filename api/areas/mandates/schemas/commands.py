@@ -35,8 +35,8 @@ from api.kernel.fields import (
 from api.kernel.operation import Command
 from api.kernel.pagination import Paged
 from api.kernel.texts import FreeText
-from core.mandate.rules.agent_rows import AGENT_KINDS
 from core.mandate.rules.close_plan import DEFAULT_ALLOWANCE_BPS
+from core.mandate.rules.new_rows import AGENT_KINDS
 from core.mandate.rules.terms import (
     DEFAULT_AGENT_FEE_BPS,
     MAX_HORIZON_DAYS,

@@ -44,7 +44,7 @@ from core.mandate import queries as mandates
 from core.mandate.chain import calldata
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import limits
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowAuthor, stop_request_note, stop_row
+from core.mandate.rules.cash import stop_row
 from core.mandate.rules.lifecycle import (
     MandateMove,
     MarketMode,
@@ -55,7 +55,8 @@ from core.mandate.rules.lifecycle import (
     next_status,
 )
 from core.mandate.rules.limits import check_call, rule_of
-from core.mandate.rules.rows import UNKNOWN
+from core.mandate.rules.new_rows import stop_request_note
+from core.mandate.rules.rows import UNKNOWN, NewRow, ReportedBy, RowAuthor
 from core.mandate.rules.terms import ZERO_ADDRESS, RuleKind
 from core.mandate.tables import Mandate
 from core.money import usdc_text

@@ -19,9 +19,9 @@ from core.hexes import address_or_none
 from core.identity import queries as identity
 from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import record_row, row_domain
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowAuthor
 from core.mandate.rules.progress import data_issue
 from core.mandate.rules.record import NextSignature, next_signature
+from core.mandate.rules.rows import NewRow, ReportedBy, RowAuthor
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.tables import Mandate
 

@@ -8,9 +8,9 @@ from typing import Any
 from api.areas.mandates.service.views import chain_now, digest_of, is_paper, reading_of, vault_of
 from api.kernel.operation import Call
 from core.chain.errors import RpcError
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import data_issue
+from core.mandate.rules.state import MandateState
 from core.mandate.rules.worth import VaultSeen, as_seen
 from core.mandate.tables import Mandate
 from core.quarantine.rules import Reading, ShortLedger

@@ -30,8 +30,8 @@ from core.errors import OutsideError
 from core.mandate import queries as mandates
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import ACTIVE
+from core.mandate.rules.rows import RowKind
 from core.mandate.rules.violations import outflows
 from core.mandate.tables import Mandate
 from core.money import usdc_text

@@ -18,7 +18,6 @@ from api.kernel.operation import Call
 from core.chain.blocks import BlockHeader
 from core.mandate import rows as mandate_rows
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import OF_VAULT, Status, VaultStatus
 from core.mandate.rules.limits import (
     LimitsFacts,
@@ -30,6 +29,7 @@ from core.mandate.rules.limits import (
     used_limits,
 )
 from core.mandate.rules.rows import REFUSAL_REPORTS_PER_DAY
+from core.mandate.rules.state import MandateState
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
 from core.mandate.rules.violations import Outflow
 from core.mandate.tables import Mandate, MandateHead

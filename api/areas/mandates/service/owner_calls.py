@@ -43,7 +43,6 @@ from core.mandate.chain.typed_data import (
     typed_data_parts,
 )
 from core.mandate.rules.clauses import fee_stays_words, payee_of
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import (
     ACTIVE,
     UNKNOWN_LOCK,
@@ -56,6 +55,7 @@ from core.mandate.rules.lifecycle import (
     check_stop,
     lock_of,
 )
+from core.mandate.rules.state import MandateState
 from core.mandate.rules.terms import ZERO_ADDRESS, MandateTerms
 from core.mandate.rules.worth import agent_fee_owed_usdc_e6
 from core.mandate.tables import Mandate

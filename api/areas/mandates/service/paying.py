@@ -31,7 +31,7 @@ from core.hexes import hex_of
 from core.mandate.chain import calldata
 from core.mandate.chain.typed_data import guard_targets_hash, x402_payment
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import guard_refusal_note
+from core.mandate.rules.new_rows import guard_refusal_note
 from core.mandate.tables import Mandate
 from core.mandate.venues import x402
 from core.money import usdc_text

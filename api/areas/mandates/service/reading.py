@@ -59,7 +59,6 @@ from core.mandate import rows as mandate_rows
 from core.mandate.chain.typed_data import terms_digest
 from core.mandate.rows import mandate_facts
 from core.mandate.rules.clauses import clauses
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import (
     UNKNOWN_CHAIN_STATE,
     UNKNOWN_HOW_TO_ACT,
@@ -71,6 +70,7 @@ from core.mandate.rules.lifecycle import (
     settle_note,
 )
 from core.mandate.rules.progress import ProgressFacts, progress_block
+from core.mandate.rules.state import MandateState
 from core.mandate.rules.steps import consent_status
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none

@@ -26,19 +26,25 @@ from core.chain.errors import RpcError
 from core.mandate import rows as mandate_rows
 from core.mandate.chain.decode import facts_of_logs
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.agent_rows import agent_kind, refuse_reserved_keys
 from core.mandate.rules.fold import effective
-from core.mandate.rules.ledger import (
-    LedgerRow,
-    NewRow,
-    RowKind,
+from core.mandate.rules.new_rows import (
     after_stop_note,
+    agent_kind,
     event_row,
     refusal_note,
+    refuse_reserved_keys,
 )
 from core.mandate.rules.positions import position_of, require_checksums
 from core.mandate.rules.reports import NO_FACTS, ChainWord, TxFacts, chain_word, moves_worth
-from core.mandate.rules.rows import REFUSAL_REPORTS_PER_DAY, TRADES, RefusalReport, refusal_report
+from core.mandate.rules.rows import (
+    REFUSAL_REPORTS_PER_DAY,
+    TRADES,
+    LedgerRow,
+    NewRow,
+    RefusalReport,
+    RowKind,
+    refusal_report,
+)
 from core.mandate.rules.violations import Judgement, ReportedAction, Violation, judge
 from core.mandate.tables import Mandate
 from core.money import usdc_text_or_none

@@ -25,7 +25,7 @@ from core.identity import queries as identity
 from core.mandate.chain.typed_data import terms_typed_data, typed_data_parts
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import cancelled_note, signed_rows
+from core.mandate.rules.cash import cancelled_note, signed_rows
 from core.mandate.rules.lifecycle import (
     MandateMove,
     MarketMode,

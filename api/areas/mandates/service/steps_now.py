@@ -12,9 +12,9 @@ from api.areas.mandates.service.views import terms_of, vault_of
 from api.kernel.operation import Call
 from core.kept import KeptNewest
 from core.mandate import rows as mandate_rows
-from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.reports import CODE_OF_WORD, chain_words
+from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.steps import (
     CONSENTS_PINNED,
     StepGroup,

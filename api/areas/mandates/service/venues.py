@@ -46,9 +46,9 @@ from core.mandate.rules.close_plan import (
     OwnerCall,
     least_usdc_e6,
 )
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import ACTIVE
 from core.mandate.rules.rows import UNKNOWN
+from core.mandate.rules.state import MandateState
 from core.mandate.rules.terms import RuleKind, address_from_text
 from core.mandate.tables import Mandate
 from core.mandate.venues.registry import RELEASE, Exit, venue_name, venues

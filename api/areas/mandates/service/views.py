@@ -16,9 +16,9 @@ from core.hexes import address_or_none
 from core.identity.tables import Account
 from core.mandate.queries import NamedMandate
 from core.mandate.rules.clauses import UNKNOWN_PAYEE, VaultPayee, payee_of
-from core.mandate.rules.ledger import MandateState
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import data_issue
+from core.mandate.rules.state import MandateState
 from core.mandate.rules.targets import Target, stored_targets, targets_to_json
 from core.mandate.rules.terms import MandateTerms, Rule, rules_from_json, terms_from_json
 from core.mandate.rules.worth import VaultSeen, as_seen

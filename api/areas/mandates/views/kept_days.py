@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session
 
 from core.kept import Kept
 from core.mandate import rows as mandate_rows
-from core.mandate.rules.ledger import LedgerRow, MandateFacts
 from core.mandate.rules.limits import SpendWindow
+from core.mandate.rules.rows import LedgerRow
+from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.statement import DAY, NO_TALLY, WeekTally
 from core.mandate.rules.violations import Outflow, outflows_of, taken_by
 from core.mandate.rules.weeks import IsoWeek

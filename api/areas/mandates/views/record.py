@@ -27,7 +27,6 @@ from core.errors import OutsideError
 from core.hexes import checksum_address
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import row_of
-from core.mandate.rules.ledger import LedgerRow
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.record import (
     FORMAT,
@@ -38,6 +37,7 @@ from core.mandate.rules.record import (
     record_line,
     totals_of,
 )
+from core.mandate.rules.rows import LedgerRow
 from core.mandate.rules.terms import rules_from_json, rules_to_json, terms_from_json, terms_to_json
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from core.mandate.views import first_unexplained

@@ -20,8 +20,8 @@ from api.areas.mandates.views.readings import mandates_now
 from core.db.arrays import table_of
 from core.hexes import hex_of
 from core.mandate.rows import standing
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 
 CALLS_REPLAYED: Final = 10_000

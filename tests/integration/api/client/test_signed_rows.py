@@ -13,7 +13,7 @@ from api.client import Client
 from api.client.authoring import EVENTS, REFUSALS, row_of, row_typed_data
 from api.client.signing import sign_typed_data
 from core.mandate.chain.typed_data import record_row
-from core.mandate.rules.agent_rows import event_row, refusal_note
+from core.mandate.rules.new_rows import event_row, refusal_note
 from core.mandate.rules.record import NO_ROW_BEFORE
 from core.mandate.rules.rows import RowAuthor, refusal_report
 from core.money import UsdcE6

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.mandate.rules.ledger import revert_note
+from core.mandate.rules.new_rows import revert_note
 from core.mandate.rules.rows import RefusalReason
 from tests.integration.api.mandates.stage import ADAPTER, BUY, CHAIN_ID, Stage, reason
 

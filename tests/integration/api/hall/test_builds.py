@@ -19,7 +19,7 @@ from core.identity.tables import Account
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.ledger.reversal import reverse_blocks
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow
+from core.mandate.rules.rows import NewRow
 from core.mandate.rules.terms import rules_to_json
 from core.mandate.tables import Mandate
 from core.quarantine import queries as quarantine

@@ -20,10 +20,11 @@ from core.chain.errors import RpcUnreachableError
 from core.db.engine import Database
 from core.mandate import queries as mandates
 from core.mandate.chain.calldata import vault_address
-from core.mandate.ledger import ends as mandate_ends
+from core.mandate.ledger import deferred
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow, row_from_event
+from core.mandate.rules.new_rows import row_from_event
+from core.mandate.rules.rows import NewRow
 from core.mandate.rules.terms import Rule, RuleKind
 from tests.integration.api.conftest import (
     KEY,
@@ -246,7 +247,7 @@ class Stage:
         """The same, and its block is safe."""
         self.chain_says(mandate_id, *events)
         with self.database.write() as session:
-            mandate_ends.say_safe(session, CHAIN_ID, self.log_index, self.clock.now)
+            deferred.say_safe(session, CHAIN_ID, self.log_index, self.clock.now)
 
     def append(self, mandate_id: str, row: NewRow) -> None:
         with self.database.write() as session:

@@ -8,7 +8,7 @@ from core.alerts import queries as alerts
 from core.mandate import queries as mandates
 from core.mandate.queries import owners_of
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import row_from_event
+from core.mandate.rules.new_rows import row_from_event
 from tests.integration.api.mandates.stage import CHAIN_ID, KEEPER, Stage, address
 
 

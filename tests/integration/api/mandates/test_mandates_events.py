@@ -21,10 +21,10 @@ from api.kernel.workers import CALLS, CALLS_OF_ONE, Pools, Workers
 from api.main import create_app
 from core.db.engine import Database, WriteSession
 from core.mandate import queries as mandates
-from core.mandate.ledger import ends as mandate_ends
+from core.mandate.ledger import deferred
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from tests.each import each
 from tests.integration.api.mandates.following import Follower, eventually, following
 from tests.integration.api.mandates.stage import CHAIN_ID, USDC, Stage
@@ -253,7 +253,7 @@ def test_an_end_that_becomes_final__is_a_status_without_a_row(base_url: str, sta
         own.until(lambda one: one.seqs())
         assert follower.heard[-1].data["status"] == "signed"
         with stage.database.write() as session:
-            mandate_ends.say_safe(session, CHAIN_ID, stage.log_index, stage.clock.now)
+            deferred.say_safe(session, CHAIN_ID, stage.log_index, stage.clock.now)
         follower.until(lambda one: "status" in one.names())
         own.until(lambda one: "status" in one.names())
     for heard in (follower.heard, own.heard):

@@ -20,8 +20,8 @@ from core.mandate import rows as mandate_rows
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import counted_between, mandate_facts
 from core.mandate.rules.fold import effective
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
 from core.mandate.rules.limits import SpendWindow
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.statement import NO_TALLY, statement_json, unwritten_statement
 from core.mandate.rules.steps import step_groups, steps_page
 from core.mandate.rules.violations import outflows_of, taken_by

@@ -3,7 +3,7 @@ from typing import Any
 import httpx
 import pytest
 
-from core.mandate.rules.ledger import revert_note
+from core.mandate.rules.new_rows import revert_note
 from tests.integration.api.mandates.stage import ADAPTER, USDC, Stage, address
 
 TX = "0x" + "ab" * 32

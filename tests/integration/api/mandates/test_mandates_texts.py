@@ -6,8 +6,7 @@ import json
 
 from sqlalchemy import text
 
-from core.mandate.rules.ledger import NewRow
-from core.mandate.rules.rows import ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from tests.integration.api.mandates.stage import Stage
 
 HIDDEN = "Pay \u202eeht\u200b now"

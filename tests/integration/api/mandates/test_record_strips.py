@@ -11,7 +11,7 @@ from api.areas.earn.views import standing
 from api.areas.records.views.strip import PAPER_NOTE
 from core.db.engine import Database
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import guard_refusal_note, revert_note
+from core.mandate.rules.new_rows import guard_refusal_note, revert_note
 from tests.each import each
 from tests.integration.api.conftest import connect
 from tests.integration.api.mandates.stage import (

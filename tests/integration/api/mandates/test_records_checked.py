@@ -13,7 +13,7 @@ from api.client.verify.row_forms import declared, is_stated
 from api.client.verify.terms_check import RecordSubject, subject_of
 from core.canonical import canonical_json
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import LedgerRow
+from core.mandate.rules.rows import LedgerRow
 from core.perps.rules.notes import order_note, result_note, stop_line_note
 from tests.integration.api.mandates.stage import ADAPTER, Stage, address
 from tests.integration.api.mandates.test_mandates_reports import TX, report

@@ -15,16 +15,10 @@ from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.ledger.columns import projections, state_columns
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import (
-    LedgerRow,
-    MandateState,
-    NewRow,
-    ReportedBy,
-    RowKind,
-    fold,
-    state_from_json,
-)
+from core.mandate.rules.fold import fold
 from core.mandate.rules.record import chain_faults, genesis_hash
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.state import MandateState, state_from_json
 from core.mandate.tables import Mandate, MandateHead
 from tests.integration.core.rows import NOW, add_mandate, note
 from tests.slow import few

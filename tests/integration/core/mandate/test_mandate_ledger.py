@@ -15,8 +15,10 @@ from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError
 from core.mandate import queries as mandates
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import EMPTY_STATE, RowKind, cancelled_note
+from core.mandate.rules.cash import cancelled_note
 from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.rows import RowKind
+from core.mandate.rules.state import EMPTY_STATE
 from core.mandate.tables import Mandate, MandateEvent, MandateHead
 from tests.integration.core.rows import (
     BLOCK_A,

@@ -15,9 +15,10 @@ from sqlalchemy import delete, event, func, select, update
 from core.db.engine import Database, WriteSession
 from core.errors import InvalidParameterError
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, fold, state_from_json
+from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import MarketMode
-from core.mandate.rules.state import MandateFacts, PositionRules
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.state import MandateFacts, PositionRules, state_from_json
 from core.mandate.tables import Mandate, MandateHead, MandateUndo
 from tests.integration.core.rows import BUDGET, add_mandate
 from tests.slow import few

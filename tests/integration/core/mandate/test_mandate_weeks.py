@@ -13,7 +13,8 @@ from core.db.engine import Database, WriteSession
 from core.mandate.ledger import weeks as mandate_weeks
 from core.mandate.ledger import writer as mandate_ledger
 from core.mandate.rows import mandate_facts
-from core.mandate.rules.ledger import EMPTY_STATE, NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
+from core.mandate.rules.state import EMPTY_STATE
 from core.mandate.tables import Mandate, MandateWeek
 from tests.integration.core.rows import NOW, add_mandate
 from tests.slow import few

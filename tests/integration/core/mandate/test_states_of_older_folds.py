@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from core.db.engine import Database
 from core.mandate.ledger import writer as mandate_ledger
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import STATE_VERSION
 from core.money import UsdcE6
 from tests.integration.core.rows import BLOCK_A, CHAIN, NOW, add_mandate, signed

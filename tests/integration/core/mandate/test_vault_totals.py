@@ -6,7 +6,7 @@ from core.blocks.tables import Vault
 from core.db.engine import Database
 from core.hexes import bytes_of
 from core.mandate.ledger.reversal import reverse_blocks
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.views import AllVaults, vault_totals
 from core.money import UsdcE6
 from tests.integration.api.hall.test_builds import WALLET, agent, append, mandate

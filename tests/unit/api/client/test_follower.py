@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pytest
+from api.client.operations import FundFundVaultRead, FundSignalPage
 
 from api.client.examples.follower import (
     PaperAccount,
@@ -12,7 +13,6 @@ from api.client.examples.follower import (
     require_hash,
     tracking_error_bps,
 )
-from api.client.operations import FundFundVaultRead, FundSignalPage
 
 RULES = {
     "kind": "spot",

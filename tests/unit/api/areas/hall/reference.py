@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 
 USDC = 1_000_000
 NEVER = datetime.max.replace(tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from api.areas.hall.rules.standing import record_of
 from api.areas.hall.rules.wash import TradedDay, Washed, washed
-from core.mandate.rules.ledger import RowKind
+from core.mandate.rules.rows import RowKind
 from tests.each import each
 from tests.unit.api.areas.hall.told import AGENT, LISTED, OTHER, OWNER, SERVICE, USDC, Told, on
 

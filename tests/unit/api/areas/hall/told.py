@@ -12,7 +12,8 @@ from api.areas.hall.rules.days import Day, Days, DayTerms, MandateStanding, stan
 from api.areas.hall.rules.standing import AgentRecord, MandateRecord, record_of
 from api.areas.hall.rules.sums import CountedDay, grown, weight_of
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, row_from_event
+from core.mandate.rules.new_rows import row_from_event
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from core.mandate.rules.state import position_rules
 from core.mandate.rules.terms import Rule, RuleKind
 from core.money import UsdcE6

@@ -13,9 +13,9 @@ from api.client.verify.node import Node
 from api.client.verify.terms_check import RecordSubject
 from core.chain.errors import RpcError, RpcUnreachableError
 from core.mandate.chain.typed_data import record_row
-from core.mandate.rules.agent_rows import guard_refusal_note, stop_request_note
 from core.mandate.rules.cash import stop_row
 from core.mandate.rules.events import AgentSet
+from core.mandate.rules.new_rows import guard_refusal_note, stop_request_note
 from core.mandate.rules.record import next_signature, record_line, row_of_line
 from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowAuthor
 from tests.personas import AGENT, KEEPER, OWNER, STRANGER, Persona

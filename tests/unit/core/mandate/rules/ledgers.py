@@ -8,21 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import (
-    LedgerRow,
-    MandateFacts,
-    MandateState,
-    NewRow,
-    ReportedBy,
-    RowKind,
-    fold,
-    priced,
-    row_from_event,
-    signed_rows,
-)
+from core.mandate.rules.cash import priced, signed_rows
+from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import MarketMode
+from core.mandate.rules.new_rows import row_from_event
 from core.mandate.rules.record import canonical_row, genesis_hash, row_hash
-from core.mandate.rules.state import PositionRules
+from core.mandate.rules.rows import LedgerRow, NewRow, ReportedBy, RowKind
+from core.mandate.rules.state import MandateFacts, MandateState, PositionRules
 from core.mandate.rules.terms import MandateTerms
 from core.money import UsdcE6, usdc_e6_from_text
 

@@ -5,12 +5,8 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.ledger import (
-    NewRow,
-    RowKind,
-    after_stop_note,
-    event_row,
-)
+from core.mandate.rules.new_rows import after_stop_note, event_row
+from core.mandate.rules.rows import NewRow, RowKind
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import PAPER, START, VENUE, e6, stopped, tx, working
 

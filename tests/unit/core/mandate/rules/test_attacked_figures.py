@@ -2,10 +2,10 @@
 must not bend.
 """
 
-from core.mandate.rules.ledger import MandateFacts, RowKind
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.positions import open_positions
-from core.mandate.rules.state import position_rules
+from core.mandate.rules.rows import RowKind
+from core.mandate.rules.state import MandateFacts, position_rules
 from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.rules.worth import worth_of
 from tests.each import each

@@ -16,13 +16,13 @@ from core.chain.signatures import recovered_address
 from core.errors import InvalidParameterError
 from core.ledger.chain import plain_payload
 from core.mandate.chain.typed_data import record_row
-from core.mandate.rules.agent_rows import (
+from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
+from core.mandate.rules.new_rows import (
     after_stop_note,
     event_row,
     guard_refusal_note,
     stop_request_note,
 )
-from core.mandate.rules.cash import cancelled_note, signed_rows, stop_row
 from core.mandate.rules.record import (
     NO_ROW_BEFORE,
     NextSignature,

@@ -6,7 +6,7 @@ import pytest
 
 from core.mandate.rules import events as ev
 from core.mandate.rules.fold import effective
-from core.mandate.rules.ledger import LedgerRow, RowKind, revert_note
+from core.mandate.rules.new_rows import revert_note
 from core.mandate.rules.reports import (
     CODE_OF_WORD,
     ChainWord,
@@ -15,6 +15,7 @@ from core.mandate.rules.reports import (
     counted_codes,
     moves_worth,
 )
+from core.mandate.rules.rows import LedgerRow, RowKind
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     STRANGER,

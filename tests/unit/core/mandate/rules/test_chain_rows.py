@@ -9,9 +9,9 @@ import pytest
 from eth_utils.crypto import keccak
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.chain_rows import ROLE_NAMES, bytes32_word
-from core.mandate.rules.ledger import NewRow, ReportedBy, RowKind, revert_note, row_from_event
+from core.mandate.rules.new_rows import ROLE_NAMES, bytes32_word, revert_note, row_from_event
 from core.mandate.rules.record import canonical_row
+from core.mandate.rules.rows import NewRow, ReportedBy, RowKind
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,

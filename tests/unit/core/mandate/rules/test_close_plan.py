@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.mandate.rules.cash import stop_row
 from core.mandate.rules.close_plan import (
     LISTED,
     AdapterPosition,
@@ -14,7 +15,7 @@ from core.mandate.rules.close_plan import (
     close_all_plan,
     least_usdc_e6,
 )
-from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
+from core.mandate.rules.rows import ReportedBy, RowKind
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     PAPER,

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules.fold import effective, fold_on
-from core.mandate.rules.ledger import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import rules_list
 from core.mandate.rules.reports import ReportsByTx, TxFacts, chain_word
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
 from core.mandate.rules.state import EMPTY_STATE, state_from_json, state_to_json
 from core.mandate.rules.steps import step_groups
 from core.mandate.rules.violations import Judgement, ReportedAction, judge, outflows, spend_window

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import ReportedBy, RowKind, fold, priced, stop_row
+from core.mandate.rules.cash import priced, stop_row
+from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.rows import ReportedBy, RowKind
 from tests.each import each
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,

@@ -9,27 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import (
+from core.mandate.rules.cash import cancelled_note, stop_row
+from core.mandate.rules.fold import apply, effective, fold, fold_on
+from core.mandate.rules.lifecycle import Status
+from core.mandate.rules.new_rows import expired_note, revert_note
+from core.mandate.rules.reports import ReportedFacts, ReportsByTx
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.state import (
     EMPTY_STATE,
-    LedgerRow,
     MandateState,
-    ReportedBy,
-    ReportsByTx,
-    RowKind,
     StateVersionError,
-    apply,
-    cancelled_note,
-    effective,
-    expired_note,
-    fold,
-    fold_on,
-    revert_note,
     state_from_json,
     state_to_json,
-    stop_row,
 )
-from core.mandate.rules.lifecycle import Status
-from core.mandate.rules.reports import ReportedFacts
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,
     OWNER,

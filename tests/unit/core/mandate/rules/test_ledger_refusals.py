@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.mandate.rules.ledger import RowKind
+from core.mandate.rules.rows import RowKind
 from tests.unit.core.mandate.rules.ledgers import AGENT, STRANGER, VENUE, working
 from tests.unit.core.mandate.rules.test_ledger import _refusal, _revert
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import MandateState, RowKind, fold
+from core.mandate.rules.fold import fold
 from core.mandate.rules.lifecycle import MarketMode
 from core.mandate.rules.positions import open_positions, shared
 from core.mandate.rules.progress import fees_block
-from core.mandate.rules.rows import LedgerRow, ReportedBy
-from core.mandate.rules.state import MandateFacts, position_rules
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.state import MandateFacts, MandateState, position_rules
 from core.mandate.rules.terms import Rule, RuleKind
 from core.mandate.rules.worth import worth_of
 from core.money import usdc_e6_from_text, usdc_text

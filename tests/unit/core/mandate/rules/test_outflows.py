@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.limits import Spend
+from core.mandate.rules.rows import RowKind
 from core.mandate.rules.violations import Outflow, busiest_day, outflows, spend_window
 from tests.unit.core.mandate.rules.ledgers import (
     DAY,

@@ -5,10 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from api.areas.mandates.rules.agent_status import HeldMandate, agent_status
-from core.mandate.rules.ledger import EMPTY_STATE, ReportedBy, RowKind, stop_row
+from core.mandate.rules.cash import stop_row
 from core.mandate.rules.lifecycle import MarketMode, Status
 from core.mandate.rules.progress import ProgressFacts, pct_text, progress_block
-from core.mandate.rules.state import MandateState
+from core.mandate.rules.rows import ReportedBy, RowKind
+from core.mandate.rules.state import EMPTY_STATE, MandateState
 from core.mandate.rules.worth import (
     agent_fee_reserved_usdc_e6,
     exit_cost_up,

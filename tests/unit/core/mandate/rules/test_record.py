@@ -11,7 +11,6 @@ import pytest
 import rfc8785
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.ledger import LedgerRow, RowKind
 from core.mandate.rules.record import (
     canonical_row,
     chain_faults,
@@ -19,6 +18,7 @@ from core.mandate.rules.record import (
     record_line,
     row_hash,
 )
+from core.mandate.rules.rows import LedgerRow, RowKind
 from core.money import UsdcE6
 from core.times import exact_instant_text
 from tests.each import each

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.mandate.rules.ledger import EMPTY_STATE
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.progress import ProgressFacts, progress_block, short_progress
+from core.mandate.rules.state import EMPTY_STATE
 from core.mandate.rules.terms import ZERO_ADDRESS
 from core.mandate.rules.worth import VaultSeen, as_seen
 from tests.unit.core.mandate.rules.ledgers import (

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.mandate.rules.ledger import EMPTY_STATE, state_from_json, state_to_json
-from core.mandate.rules.state import changed
+from core.mandate.rules.state import EMPTY_STATE, changed, state_from_json, state_to_json
 
 
 def test_a_stored_state__of_other_fields__names_them_in_order() -> None:

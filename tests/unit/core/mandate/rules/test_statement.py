@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import ReportedBy, RowKind, stop_row
+from core.mandate.rules.cash import stop_row
+from core.mandate.rules.rows import ReportedBy, RowKind
 from core.mandate.rules.statement import (
     WeekStatement,
     all_mandates_json,

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from core.mandate.rules import events as ev
-from core.mandate.rules.ledger import RowKind, revert_note, stop_request_note
+from core.mandate.rules.new_rows import revert_note, stop_request_note
+from core.mandate.rules.rows import RowKind
 from core.mandate.rules.steps import step_groups, steps_page
 from tests.unit.core.mandate.rules.ledgers import (
     AGENT,

@@ -9,18 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.mandate.rules.ledger import (
-    LedgerRow,
-    MandateState,
-    ReportedBy,
-    ReportsByTx,
-    RowKind,
-    apply,
-    effective,
-    fold,
-    fold_on,
-)
-from core.mandate.rules.state import EMPTY_STATE
+from core.mandate.rules.fold import apply, effective, fold, fold_on
+from core.mandate.rules.reports import ReportsByTx
+from core.mandate.rules.rows import LedgerRow, ReportedBy, RowKind
+from core.mandate.rules.state import EMPTY_STATE, MandateState
 from tests.unit.core.mandate.rules.ledgers import START, TESTNET, tx
 
 USDC = 1_000_000

@@ -5,11 +5,11 @@ a read says of it.
 from dataclasses import replace
 from typing import Any
 
-from core.mandate.rules.ledger import MandateFacts
 from core.mandate.rules.lifecycle import MarketMode, VaultStatus
 from core.mandate.rules.limits import Effect, ProposedCall, VaultModel, after_call
 from core.mandate.rules.progress import ProgressFacts, progress_block
 from core.mandate.rules.state import (
+    MandateFacts,
     WentOut,
     position_rules,
     unvalued_out_after,

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from core.errors import InvalidParameterError
-from core.mandate.rules.ledger import RowKind
 from core.mandate.rules.lifecycle import Status
 from core.mandate.rules.positions import (
     ReportedTarget,
     require_checksums,
     target_of,
 )
+from core.mandate.rules.rows import RowKind
 from core.mandate.rules.violations import (
     CLAUSE_OF_CODE,
     RESERVED_KEYS,

@@ -3,7 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from core.mandate.rules.ledger import MandateFacts, RowKind
+from core.mandate.rules.rows import RowKind
+from core.mandate.rules.state import MandateFacts
 from core.mandate.rules.statement import StatementOf
 from core.mandate.rules.weeks import IsoWeek
 from tests.unit.core.mandate.rules.ledgers import (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from api.areas.mandates.rules.recorded_runs import run_of
 from api.areas.mandates.rules.what_if import RecordedCall
-from core.mandate.rules.ledger import RowKind
+from core.mandate.rules.rows import RowKind
 from tests.unit.core.mandate.rules.ledgers import VENUE, executed, working
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.mandate.rules.ledger import RowKind
+from core.mandate.rules.rows import RowKind
 from core.mandate.rules.statement import all_mandates_json, statement_json
 from tests.statements import week_statement
 from tests.unit.core.mandate.rules.ledgers import PAPER, SampleLedger, working
