@@ -20,6 +20,7 @@ from tests.bench.growth_pages import (
     growing_tables,
     jobs_named,
     stale,
+    with_new_tables,
 )
 
 import_tables()
@@ -28,11 +29,14 @@ FIGURES = json.loads((FOLDER / "growth.json").read_text())
 
 def test_every_table__is_in_the_table_once() -> None:
     named = [one.table for one in growing_tables()]
-    assert sorted(named) == sorted(Base.metadata.tables)
+    assert len(named) == len(set(named))
+    wrong = sorted(set(named) ^ set(Base.metadata.tables))
+    assert wrong == [], "a row of tests/spec/growth.tsv is missing, or its table is gone"
 
 
 def test_every_table__was_measured() -> None:
-    assert sorted(FIGURES["bytes_a_row"]) == sorted(one.table for one in growing_tables())
+    wrong = sorted(FIGURES["bytes_a_row"].keys() ^ {one.table for one in growing_tables()})
+    assert wrong == [], "run `python -m tests.bench.growth --rows`"
     assert [name for name, octets in FIGURES["bytes_a_row"].items() if octets <= 0] == []
 
 
@@ -69,6 +73,14 @@ def test_standing_rows__of_days__are_those_of_the_days_alone() -> None:
 
 def test_the_pages__say_what_the_figures_come_to() -> None:
     assert stale(FIGURES) == [], "run `python -m tests.bench.growth --pages`"
+
+
+def test_figures_of_new_tables__leave_the_others_and_drop_what_is_gone() -> None:
+    figures = {"costs": {"look_ms": 1.0}, "bytes_a_row": {"gone": 1.0, "old": 2.0}}
+    assert with_new_tables(figures, {"new": 3.0, "old": 4.0}) == {
+        "costs": {"look_ms": 1.0},
+        "bytes_a_row": {"new": 3.0, "old": 2.0},
+    }
 
 
 def test_what_is_furthest_beyond_its_limit__comes_first() -> None:

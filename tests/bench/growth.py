@@ -7,8 +7,9 @@ and now, and what each comes to at three sizes: `make growth`.
     call       CPU of a read with a key: the API's and Postgres's
 
 It writes docs/operations/growth.json, and from it the tables of docs/operations/growth.md and
-retention.md; `--check` says whether they are what the file comes to, and measures nothing. CPU seconds
-count, not those of a clock: a busy machine does not change them much.
+retention.md. `--rows` adds the tables that the file lacks and changes no other figure; `--pages` and
+`--check`, which says whether they are what the file comes to, measure nothing. CPU seconds count, not
+those of a clock: a busy machine does not change them much.
 """
 
 import json
@@ -126,10 +127,19 @@ def measured() -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> int:
-    if "--check" not in arguments:
-        if "--pages" not in arguments:
-            FIGURES.write_text(json.dumps(measured(), indent=1) + "\n")
-        growth_pages.write(json.loads(FIGURES.read_text()))
+    if arguments not in ([], ["--rows"], ["--pages"], ["--check"]):
+        print("one of --rows, --pages, --check; without one, everything is measured")
+        return 2
+    if arguments != ["--check"]:
+        figures = json.loads(FIGURES.read_text())
+        if arguments != ["--pages"]:
+            figures = (
+                growth_pages.with_new_tables(figures, row_bytes.measured())
+                if arguments
+                else measured()
+            )
+            FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
+        growth_pages.write(figures)
     if stale := growth_pages.stale(json.loads(FIGURES.read_text())):
         print(f"not what growth.json comes to: {', '.join(stale)}; run `make growth`")
         return 1

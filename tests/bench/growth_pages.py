@@ -378,6 +378,12 @@ def write(figures: Mapping[str, Any]) -> None:
         (FOLDER / page).write_text(content)
 
 
+def with_new_tables(figures: Mapping[str, Any], bytes_a_row: Mapping[str, float]) -> dict[str, Any]:
+    """The same figures, with those of tables that had none, without those of tables that are gone."""
+    kept = {name: figures["bytes_a_row"].get(name, octets) for name, octets in bytes_a_row.items()}
+    return {**figures, "bytes_a_row": kept}
+
+
 def stale(figures: Mapping[str, Any]) -> list[str]:
     """Pages that do not say what the figures come to."""
     return [page for page in SECTIONS if (FOLDER / page).read_text() != _filled(page, figures)]
