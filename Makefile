@@ -127,10 +127,11 @@ abis: build ### write the ABIs that the processes read, and what the browser's m
 exit-page: setup ### write api/web/exit.html, the way out with a wallet alone, from api/web/exit
 	@$(PY) -m scripts.build_exit
 
-docs: setup ## write what is generated: API pages, ERC-7730 descriptors, .env.example
+docs: setup ## write what is generated: API pages, credential matrix, ERC-7730 descriptors, .env.example
 	@$(PY) -m scripts.export_api
 	@$(PY) -m scripts.export_descriptors
 	@$(PY) -m scripts.export_env
+	@$(PY) -m tests.integration.api.matrix
 
 # By a variable: a line that names $(MAKE) itself is run by `make -n` too.
 SUBMAKE = $(MAKE) -s -j2

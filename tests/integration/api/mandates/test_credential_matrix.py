@@ -225,7 +225,10 @@ def _as_the_matrix_says(stage: Callers, row: Operation) -> None:
     path = path.replace("/hall/{agent_id}", f"/hall/{stage.agent_id}")
     for name, filled in PATHS.items():
         path = path.replace(name, filled)
-    assert "{" not in path, "say here what fills this path"
+    assert "{" not in path, (
+        f"{path}: say in PATHS what fills it; if nothing is there, name the call in MADE_UP too, and the "
+        "path in OF_NOBODY (matrix.py)"
+    )
     found = {who.says: _answer(stage, row, path, sent) for who, sent in stage.headers.items()}
     again = login(stage.client, stage.owner_wallet)  # what evicts ends the owner's other sessions
     found |= {Who.OWNER.says: _answer(stage, row, path, again)}
