@@ -448,7 +448,7 @@ class Read(Operation, Generic[CallerT, CommandT, BodyT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Write(Operation, Generic[CallerT, CommandT, BodyT]):
-    """A POST, or a PUT that replaces."""
+    """A POST, a PUT that replaces, or a DELETE."""
 
     method: str = "POST"
     auth: Auth[CallerT]
