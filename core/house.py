@@ -1,7 +1,4 @@
-"""Which agents the house runs, and whose record is shown with their rows (docs/gallery.md#the-house).
-
-core/settings.py reads it with all other settings, and api/main.py hands it down.
-"""
+"""Which agents the house runs, and whose record is shown with their rows (docs/gallery.md#the-house)."""
 
 from typing import Annotated
 
