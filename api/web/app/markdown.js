@@ -1,6 +1,8 @@
-// Markdown of notes as elements: headings, lists, tables, paragraphs; bold, emphasis, code, links, wikilinks. What is
-// anything else is shown as the text it is: there is no HTML, no image, and no link but to https.
+// Markdown of notes as elements: headings, lists, tables, paragraphs; bold, emphasis, code, links, wikilinks; a time in a
+// cell of its own as pages write it. What is anything else is shown as the text it is: there is no HTML, no image, and
+// no link but to https.
 
+import { clock } from "./format.js";
 import { html } from "./ui.js";
 
 /**
@@ -54,11 +56,13 @@ function block(kind, lines, href) {
   return first.startsWith("## ") ? html`<h2>${text}</h2>` : html`<h3>${text}</h3>`;
 }
 
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+
 /** @param {string[]} lines @param {WikiHref} href */
 function table([head = "", rule = "", ...rows], href) {
   const isNumber = cells(rule).map((one) => one.endsWith(":"));
   const cell = (/** @type {string} */ one, /** @type {number} */ place) =>
-    html`<td class=${isNumber[place] ? "number" : undefined}>${inline(one, href)}</td>`;
+    html`<td class=${isNumber[place] ? "number" : undefined}>${TIME.test(one) ? html`<time datetime=${one}>${clock(one)}</time>` : inline(one, href)}</td>`;
   return html`<div class="table" tabindex="0"><table>
     <thead><tr>${cells(head).map((one, place) => html`<th scope="col" class=${isNumber[place] ? "number" : undefined}>${inline(one, href)}</th>`)}</tr></thead>
     <tbody>${rows.map((row) => html`<tr>${cells(row).map(cell)}</tr>`)}</tbody></table></div>`;

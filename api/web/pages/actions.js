@@ -37,7 +37,7 @@ export function Actions({ data, reload }) {
   const isVault = mandate.vault_address !== null && mandate.market_mode === "testnet";
   const isPaperAtWork = mandate.market_mode === "paper" && mandate.status === "working";
   return html`<section class="card stack" aria-label="What you can do">
-    <p>${lock.message}${lock.until && !lock.message.includes(clock(lock.until)) ? html` <span class="quiet">until ${clock(lock.until)}</span>` : null}</p>
+    <p>${lock.message}${lock.until && !lock.message.includes(clock(lock.until).slice(0, 19)) ? html` <span class="quiet">until ${clock(lock.until)}</span>` : null}</p>
     ${data.settle_note ? html`<p class="quiet">${data.settle_note}</p>` : null}
     ${isVault ? html`<${NeedsWallet} />` : null}
     ${mandate.status === "signed" && !isVault && mandate.market_mode === "testnet" ? html`<${WalletMoney} needed=${units(mandate.budget_usdc)} />` : null}

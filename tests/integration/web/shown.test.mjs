@@ -1,0 +1,46 @@
+// What pages show of times, listings, figures and simulated steps, as the text of their elements.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const shelf = { getItem: () => null, setItem() {}, removeItem() {} };
+Object.assign(globalThis, {
+  window: new EventTarget(),
+  localStorage: shelf,
+  sessionStorage: shelf,
+  location: { hash: "", hostname: "127.0.0.1", host: "127.0.0.1" },
+  document: { hidden: false, getElementById: () => null, documentElement: { dataset: {} } },
+  addEventListener() {},
+});
+const interval = globalThis.setInterval;
+globalThis.setInterval = (...all) => interval(...all).unref();
+const { clock } = await import("../../../api/web/app/format.js");
+const { blocks } = await import("../../../api/web/app/markdown.js");
+
+/** Every element below, components called. */
+function elements(node) {
+  if (Array.isArray(node)) return node.flatMap(elements);
+  if (node === null || typeof node !== "object") return [node];
+  if (typeof node.type === "function") return elements(node.type(node.props));
+  return [node, ...elements(node.props.children)];
+}
+
+function textOf(node) {
+  const texts = elements(node).filter((one) => typeof one === "string" || typeof one === "number");
+  return texts.join(" ");
+}
+
+test("a time is broken after its date alone", () => {
+  assert.equal(clock("2026-12-31T01:14:46Z"), "2026-12-31 01:14:46\u00a0UTC");
+});
+
+test("a time in a cell of a note is an element that does not wrap, and any other text is as it was", () => {
+  const rows = ["| Seen | Says |", "|---|---|", "| 2026-12-01T01:17:03Z | on 2026-12-01T01:17:03Z |"];
+  const shown = blocks(rows.join("\n"), () => "");
+  const times = elements(shown).filter((one) => one?.type === "time");
+  assert.deepEqual(
+    times.map((one) => one.props.datetime),
+    ["2026-12-01T01:17:03Z"],
+  );
+  assert.ok(textOf(shown).includes("on 2026-12-01T01:17:03Z"));
+});
