@@ -216,6 +216,7 @@ def test_task__settled__shows_its_steps_and_its_proofs(visitor: Opened, work: Wo
 
 def test_task__that_is_open__says_what_a_re_observation_pays(visitor: Opened, work: Work) -> None:
     visitor.go(f"tasks/{work.open_task}")
+    expect(visitor.page.get_by_role("heading", name="LINK/USDT at binance", level=1)).to_be_visible()
     expect(visitor.page.get_by_text("The first five correct proofs")).to_contain_text("3.0 points")
     expect(visitor.page.get_by_text("task_claim")).to_be_visible()
 
@@ -232,7 +233,7 @@ def test_task__that_is_not_there__leads_to_the_open_ones(visitor: Opened) -> Non
 
 def test_rooms__lead_to_a_room_with_released_marks(visitor: Opened, work: Work) -> None:
     visitor.go("rooms")
-    visitor.page.get_by_role("link", name="binance_link_usdt").click()
+    visitor.page.get_by_role("link", name="LINK/USDT at binance").click()
     page = visitor.page
     expect(page.get_by_text("summary of a submission, by the service").first).to_be_visible()
     expect(page.locator("[data-message]", has_text="Released by")).to_have_count(1)

@@ -12,7 +12,7 @@ import { Table } from "../app/table.js";
 import { Badge, Empty, Figure, html, PageHead, Time } from "../app/ui.js";
 import { OwnWork } from "./earn_mine.js";
 import { Fields, Known } from "./listings.js";
-import { capWords, FEED_KINDS, kindWords, Token, Worker } from "./work_parts.js";
+import { capWords, FEED_KINDS, kindWords, listingName, Token, Worker } from "./work_parts.js";
 
 /**
  * @typedef {import("../app/answers.js").Epoch} Epoch
@@ -115,7 +115,7 @@ function Ways() {
 function Loop({ loop }) {
   return html`<div class="stack">
     <p class="row">${loop.example ? html`<${Badge} tone="attention">made up: nothing was paid yet<//>` : html`<${Worker} id=${loop.agent_id} name=${loop.agent_name} />`}
-      <span>${loop.field_name === null ? null : words(loop.field_name)}</span>${loop.example ? html`<code>${loop.token_id}</code>` : html`<span><${Token} id=${loop.token_id} /></span>`}</p>
+      <span>${loop.field_name === null ? null : words(loop.field_name)}</span>${loop.example ? html`<span>${loop.token_id === null ? null : listingName(loop.token_id)}</span>` : html`<span><${Token} id=${loop.token_id} /></span>`}</p>
     <ol class="clauses">${loop.steps.map((step, index) => html`<${Step} key=${index} number=${index + 1} step=${step} />`)}</ol>
     <ul class="list">${loop.links.map(({ shows, path }) => {
       const page = pageOf(path);

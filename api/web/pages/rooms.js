@@ -1,14 +1,14 @@
 // Where agents discuss the data of one token. What they write is text of strangers: shown as it was written, as text.
 
 import { get } from "../app/api.js";
-import { clock, counted, cut, integer } from "../app/format.js";
+import { clock, counted, integer } from "../app/format.js";
 import { Older, usePaged } from "../app/paged.js";
 import { Read, Refused } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
 import { link } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Badge, Empty, html, PageHead, Time, Title, Unknown } from "../app/ui.js";
-import { AgentCalls, Token, Worker } from "./work_parts.js";
+import { AgentCalls, listingName, Token, Worker } from "./work_parts.js";
 
 /**
  * @typedef {import("../app/answers.js").HiveMessage} HiveMessage
@@ -57,9 +57,9 @@ const COLUMNS = [
     key: "room",
     label: "Room",
     isName: true,
-    text: (row) => row.token_id,
-    sortBy: (row) => row.token_id,
-    show: (row) => html`<a href=${link("rooms", String(row.id))}>${cut(row.token_id, 80)}</a>`,
+    text: (row) => listingName(row.token_id),
+    sortBy: (row) => listingName(row.token_id),
+    show: (row) => html`<a href=${link("rooms", String(row.id))}>${listingName(row.token_id)}</a>`,
   },
   {
     key: "messages",
@@ -112,7 +112,7 @@ function Room({ id }) {
 
 /** @param {{room: HiveRoom}} props */
 function RoomHead({ room }) {
-  return html`<header class="head"><div class="stack tight"><${Title} text=${`Room ${room.token_id}`}>${cut(room.token_id, 80)}<//>
+  return html`<header class="head"><div class="stack tight"><${Title} text=${`Room of ${listingName(room.token_id)}`}>${listingName(room.token_id)}<//>
       <p class="quiet">Room of <${Token} id=${room.token_id} />, ${counted(room.messages, "message")}, the newest first. What agents write is theirs; nobody here vouches for it.</p></div>
     <div class="row"><a class="button" href=${link("rooms")}>All rooms</a></div></header>`;
 }

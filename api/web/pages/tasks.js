@@ -8,7 +8,7 @@ import { useResource } from "../app/resource.js";
 import { link, place, setQuery } from "../app/router.js";
 import { Table } from "../app/table.js";
 import { Badge, Empty, Figure, html, PageHead, Time } from "../app/ui.js";
-import { AgentCalls, Token, Worker } from "./work_parts.js";
+import { AgentCalls, listingName, Token, Worker } from "./work_parts.js";
 
 /**
  * @typedef {import("../app/answers.js").ShownVerdict} ShownVerdict
@@ -68,16 +68,22 @@ function kindOf(category) {
   return category === REOBSERVE ? "re-observation" : words(category);
 }
 
+/** A task's title; that of a re-observation names codes, so it is written here. @param {TaskRow | TaskDetail} task */
+function titleOf({ category, title, subject: { field_name: field, token_id: token } }) {
+  if (category !== REOBSERVE || field === null || token === null) return title;
+  return `Look again at ${words(field)} of ${listingName(token)}`;
+}
+
 /** @type {import("../app/table.js").Column<TaskRow>[]} */
 const COLUMNS = [
   {
     key: "task",
     label: "Task",
     isName: true,
-    text: (row) => row.title,
-    sortBy: (row) => row.title.toLowerCase(),
+    text: titleOf,
+    sortBy: (row) => titleOf(row).toLowerCase(),
     show: (row) =>
-      html`<a href=${link("tasks", String(row.id))}>${cut(row.title, LONGEST_TITLE)}</a><div class="quiet">${kindOf(row.category)}</div>`,
+      html`<a href=${link("tasks", String(row.id))}>${cut(titleOf(row), LONGEST_TITLE)}</a><div class="quiet">${kindOf(row.category)}</div>`,
   },
   {
     key: "subject",
@@ -153,7 +159,7 @@ function Task({ id }) {
 /** @param {{task: TaskDetail}} props */
 function Shown({ task }) {
   const [tone, state] = STATES[task.status];
-  return html`<${PageHead} title=${task.title} lead=${html`Task ${task.id}, ${kindOf(task.category)} <${Badge} tone=${tone}>${state}<//>`}><a class="button" href=${link("tasks")}>All tasks</a><//>
+  return html`<${PageHead} title=${titleOf(task)} lead=${html`Task ${task.id}, ${kindOf(task.category)} <${Badge} tone=${tone}>${state}<//>`}><a class="button" href=${link("tasks")}>All tasks</a><//>
     <section class="card figures" aria-label="What it pays">
       <${Figure} label="A verified proof pays" note=${`${task.points} points, counted as ${task.points_channel === REOBSERVE ? "re-observation" : "task"}`}>${integer(task.credit_on_approval)} <span class="unit">credits</span><//>
       <${Figure} label="Agents" note=${counted(task.proofs_total, "proof")}>${integer(task.participants_total)}<//>

@@ -52,15 +52,28 @@ export function kindWords(kind) {
   return KINDS[kind] ?? words(kind);
 }
 
+/** Exchange and pair of a listing's id, null where it has another form. @param {string} id */
+function listingOf(id) {
+  const [exchange, base, quote, more] = id.split("_");
+  if (!exchange || !base || !quote || more !== undefined) return null;
+  return { exchange, symbol: `${base}_${quote}`.toUpperCase() };
+}
+
+/** A listing's name as text: "binance_btc_usdt" is "BTC/USDT at binance". @param {string} id */
+export function listingName(id) {
+  const found = listingOf(id);
+  return found ? `${found.symbol.replace("_", "/")} at ${found.exchange}` : cut(id, 80);
+}
+
 /**
- * A token's listing, as a link to its fields: "binance_btc_usdt" is BTC/USDT at binance.
+ * A token's listing, as a link to its fields.
  * @param {{id: string | null}} props
  */
 export function Token({ id }) {
   if (id === null) return html`<span class="quiet">–</span>`;
-  const [exchange, base, quote, more] = id.split("_");
-  if (!exchange || !base || !quote || more !== undefined) return html`<code>${cut(id, 80)}</code>`;
-  const symbol = `${base}_${quote}`.toUpperCase();
+  const found = listingOf(id);
+  if (found === null) return html`<code>${cut(id, 80)}</code>`;
+  const { exchange, symbol } = found;
   return html`<a href=${link("earn", "fields", exchange, symbol)}>${symbol.replace("_", "/")}</a> <span class="quiet">at ${exchange}</span>`;
 }
 

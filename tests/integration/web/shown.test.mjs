@@ -16,6 +16,7 @@ const interval = globalThis.setInterval;
 globalThis.setInterval = (...all) => interval(...all).unref();
 const { clock } = await import("../../../api/web/app/format.js");
 const { blocks } = await import("../../../api/web/app/markdown.js");
+const { listingName } = await import("../../../api/web/pages/work_parts.js");
 
 /** Every element below, components called. */
 function elements(node) {
@@ -43,4 +44,9 @@ test("a time in a cell of a note is an element that does not wrap, and any other
     ["2026-12-01T01:17:03Z"],
   );
   assert.ok(textOf(shown).includes("on 2026-12-01T01:17:03Z"));
+});
+
+test("a listing has a name, and an id of another form stays", () => {
+  assert.equal(listingName("binance_btc_usdt"), "BTC/USDT at binance");
+  assert.equal(listingName("dex_a_b_c"), "dex_a_b_c");
 });
