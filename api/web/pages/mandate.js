@@ -77,7 +77,7 @@ function Overview({ data, reload }) {
   const isOver = !["signed", "working"].includes(mandate.status);
   return html`${data.simulated ? html`<${Notice} title="A simulated mandate, to look at"><p>Its figures are made up and nothing of it is on a chain. An owner has buttons here: pause, stop, close all, withdraw.</p><//>` : html`<${Actions} data=${data} reload=${reload} />`}
     <section class="card figures" aria-label="What it is worth and may do">
-      <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that are still open" : progress.worth_source === "cost" ? "estimate, positions at cost" : `estimate, by ${words(progress.worth_source)}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
+      <${Figure} label="Worth" note=${isOver && progress.positions.length > 0 ? "estimate, with positions that are still open" : `estimate${WORTH_FROM[progress.worth_source] ?? ""}`}><${Amount} value=${progress.worth_est} why=${progress.data_issue_reason} /><//>
       <${Figure} label="Result after fees" note=${progress.fees.net_after_fees_est.pct === null ? "estimate" : `${progress.fees.net_after_fees_est.pct} %, estimate`}><${Amount} value=${progress.fees.net_after_fees_est.value} signed /><//>
       <${Window} limits=${data.limits} />
       <${Limit} label="Largest next action" figure=${data.limits.used.per_action_max} />
@@ -86,16 +86,25 @@ function Overview({ data, reload }) {
       <div class="stack">
         <section class="card" aria-labelledby="worth"><h2 id="worth">Worth over time</h2><${WorthChart} id=${mandate.public_id} data=${data} /></section>
         <section class="card" aria-labelledby="steps"><div class="head"><h2 id="steps">Newest steps</h2>${data.simulated ? null : html`<a href=${link("mandates", mandate.public_id, "record")}>Whole record</a>`}</div>
-          <${StepList} steps=${data.steps.slice(0, 8)} /></section>
+          <${StepList} steps=${data.steps.slice(0, 8)} isSimulated=${data.simulated ?? false} /></section>
       </div>
       <div class="stack">
         <${StopLine} mandate=${mandate} progress=${progress} />
-        <${Positions} progress=${progress} isOver=${isOver} />
+        <${Positions} progress=${progress} isOver=${isOver} isSimulated=${data.simulated ?? false} />
         <${Clauses} clauses=${data.clauses} title="What you signed" isPaper=${mandate.market_mode === "paper"} />
         <${Facts} data=${data} />
       </div>
     </div>`;
 }
+
+/** What a worth was measured by; nothing, where it is unknown. */
+const WORTH_FROM = /** @type {Readonly<Record<string, string>>} */ ({
+  chain: ", as the vault measures it now",
+  chain_mark: ", as the vault last measured it",
+  agent_mark: ", as the agent reports it",
+  cash: ", cash alone",
+  cost: ", positions at cost",
+});
 
 const BASIS = /** @type {Readonly<Record<string, string>>} */ ({
   mandate_not_working: "the mandate is not working",
@@ -140,20 +149,20 @@ function StopLine({ mandate, progress }) {
       <i style=${`width:${thousandths(progress.worth_est, most) / 10}%`}></i><b style=${`left:${thousandths(mandate.stop_floor_usdc, most) / 10}%`}></b></div>
     <dl class="pairs"><dt>Stops at</dt><dd><${Amount} value=${mandate.stop_floor_usdc} /> or less</dd>
       <dt>If you left now</dt><dd><${Amount} value=${progress.leave_now_est} why="Nobody knows what leaving the open positions costs." /></dd>
-      <dt>Ends</dt><dd>${mandate.ends_at ? html`<${Time} at=${mandate.ends_at} /> <span class="quiet">${clock(mandate.ends_at)}</span>` : html`<${Unknown} />`}</dd></dl>
+      <dt>Ends</dt><dd>${mandate.ends_at ? html`<${Time} at=${mandate.ends_at} /> <div class="quiet">${clock(mandate.ends_at)}</div>` : html`<${Unknown} />`}</dd></dl>
     ${(units(progress.not_returned) ?? 0n) > 0n ? html`<p class="attention">▲ <${Amount} value=${progress.not_returned} /> never came back from where no adapter values it. It counts as nothing.</p>` : null}
     ${(units(progress.at_cost) ?? 0n) > 0n ? html`<p class="attention">▲ <${Amount} value=${progress.at_cost} /> is out where no adapter values it. It counts at cost: a loss there stops nothing before the money comes back.</p>` : null}
   </div></section>`;
 }
 
-/** @param {{progress: MandateProgress, isOver: boolean}} props */
-function Positions({ progress, isOver }) {
+/** @param {{progress: MandateProgress, isOver: boolean, isSimulated: boolean}} props */
+function Positions({ progress, isOver, isSimulated }) {
   if (progress.positions.length === 0) return null;
   return html`<section class="card" aria-labelledby="positions"><h2 id="positions">Open positions</h2>${isOver ? html`<p class="attention">▲ The mandate is over, and this has not come back. It counts in the worth above; what you can withdraw is what the vault holds.</p>` : null}<ul class="list">${progress.positions.map(
     (
       one,
     ) => html`<li key=${one.id}><div class="head"><span>${cut(one.name ?? one.id, 80)}</span><${Amount} value=${one.worth_source === "unseen" ? null : (one.worth_est ?? one.cost_usdc)} why="The chain has not shown it." /></div>
-      <p class="quiet">${one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_source === "unseen" ? "; not seen on the chain, counts as nothing" : one.worth_source === "cost" ? ", at cost" : ""}</p></li>`,
+      <p class="quiet">${isSimulated ? "simulated" : one.source === "chain" ? "seen on the chain" : "as the agent reported"}${one.worth_source === "unseen" ? "; not seen on the chain, counts as nothing" : one.worth_source === "cost" ? ", at cost" : ""}</p></li>`,
   )}</ul></section>`;
 }
 

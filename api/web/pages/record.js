@@ -160,8 +160,9 @@ function contradiction({ status, params }) {
   return CONTRADICTED[codes.length === 1 ? String(codes[0]) : ""] ?? null;
 }
 
-/** @param {{step: RecordStep}} props what the chain shows, and what only somebody says, never in one look */
-function Proof({ step }) {
+/** @param {{step: RecordStep, isSimulated?: boolean}} props what the chain shows, and what only somebody says, never in one look */
+function Proof({ step, isSimulated = false }) {
+  if (isSimulated) return html`<${Badge}>simulated<//>`;
   const contradicted = contradiction(step);
   if (contradicted) return html`<${Badge} tone="loss">${contradicted}<//>`;
   if (step.confirmed_on_chain) return html`<${Badge} tone="settled">on chain<//>`;
@@ -177,13 +178,13 @@ function Tx({ hash }) {
     : html`<code title=${hash}>${shortHash(hash)}</code>`;
 }
 
-/** @param {{steps: readonly RecordStep[]}} props */
-export function StepList({ steps }) {
+/** @param {{steps: readonly RecordStep[], isSimulated?: boolean}} props */
+export function StepList({ steps, isSimulated = false }) {
   if (steps.length === 0) return html`<p class="quiet">Nothing has happened yet.</p>`;
   return html`<ul class="list">${steps.map(
     (
       step,
     ) => html`<li key=${step.id} class="step"><span class="words"><${What} step=${step} /></span><span class="row">
-      ${step.breached.length > 0 ? html`<${Breach} step=${step} />` : null}${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} /><span class="quiet"><${Time} at=${step.at} /></span></span></li>`,
+      ${step.breached.length > 0 ? html`<${Breach} step=${step} />` : null}${step.amount_usdc === null ? null : html`<${Amount} value=${step.amount_usdc} />`}<${Proof} step=${step} isSimulated=${isSimulated} /><span class="quiet"><${Time} at=${step.at} /></span></span></li>`,
   )}</ul>`;
 }

@@ -16,6 +16,7 @@ const interval = globalThis.setInterval;
 globalThis.setInterval = (...all) => interval(...all).unref();
 const { clock } = await import("../../../api/web/app/format.js");
 const { blocks } = await import("../../../api/web/app/markdown.js");
+const { StepList } = await import("../../../api/web/pages/record.js");
 const { listingName } = await import("../../../api/web/pages/work_parts.js");
 
 /** Every element below, components called. */
@@ -49,4 +50,16 @@ test("a time in a cell of a note is an element that does not wrap, and any other
 test("a listing has a name, and an id of another form stays", () => {
   assert.equal(listingName("binance_btc_usdt"), "BTC/USDT at binance");
   assert.equal(listingName("dex_a_b_c"), "dex_a_b_c");
+});
+
+test("a simulated step never says that it is on the chain", () => {
+  const step = {
+    ...{ id: 1, kind: "action", code: "action_executed", at: "2026-11-20T10:00:00Z", why: null },
+    ...{ note: null, amount_usdc: null, status: "done", breached: [], params: {} },
+    ...{ reported_by: "chain", confirmed_on_chain: true, tx_hash: null },
+  };
+  assert.match(textOf(StepList({ steps: [step] })), /on chain/);
+  const simulated = textOf(StepList({ steps: [step], isSimulated: true }));
+  assert.match(simulated, /simulated/);
+  assert.doesNotMatch(simulated, /on chain/);
 });
