@@ -177,6 +177,7 @@ export async function drawWorth(box, { points, markers, mandate }) {
     lineWidth: 2,
     lineType: 1,
     priceLineVisible: false,
+    priceFormat: { type: "custom", minMove: 0.01, formatter: worthText },
   });
   // the stop line is always in sight: how far away it is is what the owner looks for
   line.applyOptions({
@@ -245,6 +246,11 @@ export async function drawSeries(box, points, colour) {
   return () => chart.remove();
 }
 
+/** 1000 is "1,000.00" on an axis. @param {number} value */
+function worthText(value) {
+  return value.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
 /** 18,280,102 is "18.28M" on an axis. @param {number} value */
 function axisText(value) {
   return Math.abs(value) >= 1e6
@@ -267,7 +273,8 @@ async function chartIn(box) {
     },
     grid: { vertLines: { visible: false }, horzLines: { color: of("--line") } },
     rightPriceScale: { borderVisible: false },
-    timeScale: { borderVisible: false, timeVisible: true },
+    // both edges fixed: else the first and the last time are cut
+    timeScale: { borderVisible: false, timeVisible: true, fixLeftEdge: true, fixRightEdge: true },
     handleScroll: { vertTouchDrag: false },
     handleScale: { mouseWheel: false },
   });

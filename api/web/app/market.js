@@ -14,7 +14,7 @@ import { Badge, html, Time, Unknown } from "./ui.js";
 /** @param {number | null | undefined} value @param {number} [digits] */
 export function figure(value, digits = 5) {
   if (value === null || value === undefined) return null;
-  return value.toLocaleString("en-US", { maximumSignificantDigits: digits });
+  return value.toLocaleString("en-US", { maximumSignificantDigits: digits }).replace("-", "−");
 }
 
 /** Dollars in few characters: 1,234,567 is "1.23 M". @param {number | null | undefined} value */

@@ -16,6 +16,7 @@ const interval = globalThis.setInterval;
 globalThis.setInterval = (...all) => interval(...all).unref();
 const { clock } = await import("../../../api/web/app/format.js");
 const { blocks } = await import("../../../api/web/app/markdown.js");
+const { figure } = await import("../../../api/web/app/market.js");
 const { StepList } = await import("../../../api/web/pages/record.js");
 const { listingName } = await import("../../../api/web/pages/work_parts.js");
 
@@ -50,6 +51,11 @@ test("a time in a cell of a note is an element that does not wrap, and any other
 test("a listing has a name, and an id of another form stays", () => {
   assert.equal(listingName("binance_btc_usdt"), "BTC/USDT at binance");
   assert.equal(listingName("dex_a_b_c"), "dex_a_b_c");
+});
+
+test("a figure below zero has the sign that percentages have", () => {
+  assert.equal(figure(-5), "−5");
+  assert.equal(figure(1234.5, 6), "1,234.5");
 });
 
 test("a simulated step never says that it is on the chain", () => {
