@@ -13,7 +13,7 @@ def test_statements__from_one_mandate_to_all__shows_all(open_page: Open, mandate
     opened.page.get_by_role("button", name=opened.wallet.name).click()
     opened.page.get_by_role("button", name="All mandates").click()
     listed = opened.page.get_by_role("region", name="mandates of the week")
-    expect(listed.get_by_role("link", name=mandate.id)).to_be_visible()
+    expect(listed.get_by_role("link", name="Wait for the price, then buy.").first).to_be_visible()
     assert opened.errors == []
 
 

@@ -2,7 +2,7 @@
 
 import { get } from "../app/api.js";
 import { Bridge } from "../app/chart.js";
-import { amountText, clock, signOf, units } from "../app/format.js";
+import { amountText, clock, cut, signOf, units } from "../app/format.js";
 import { saveFile } from "../app/long_work.js";
 import { Read } from "../app/refusal.js";
 import { useResource } from "../app/resource.js";
@@ -23,6 +23,8 @@ export default function Statements() {
     ? `/mandate-wallet/mandates/${encodeURIComponent(mandate)}/statement`
     : "/mandate-wallet/me/statement";
   const found = useResource((stop) => get(path, { week }, stop), [path, week]);
+  const listed = useResource((stop) => get("/mandate-wallet/mandates", { limit: 100 }, stop), []);
+  const names = new Map((listed.data?.mandates ?? []).map((one) => [one.public_id, one.purpose]));
   const name = `statement-${mandate ?? "all"}-${week || "this-week"}`;
   // bytes: an answer that is read as text loses the mark by which Excel knows UTF-8
   const save = (/** @type {"csv" | "pdf"} */ format) =>
@@ -30,7 +32,7 @@ export default function Statements() {
       ...{ week, format },
       bom: format === "csv" ? 1 : null,
     });
-  return html`<${PageHead} title="Statements" lead=${mandate ? `Mandate ${mandate}` : "All your mandates"}>
+  return html`<${PageHead} title="Statements" lead=${mandate ? cut(names.get(mandate) ?? `Mandate ${mandate}`, 100) : "All your mandates"}>
       <button type="button" onClick=${() => save("csv")}>CSV</button><button type="button" onClick=${() => save("pdf")}>PDF</button><//>
     <form class="row with-fields" onSubmit=${(
       /** @type {SubmitEvent & {currentTarget: HTMLFormElement}} */ event,
@@ -44,7 +46,7 @@ export default function Statements() {
       /** @type {AllStatements | Statement} */ data,
     ) => html`
       <p class="quiet">${data.period.week}: ${clock(data.period.start)} to ${clock(data.period.end)}${data.period.is_complete ? "" : ", not over yet"}. As of ${clock(data.period.as_of)}.</p>
-      ${mandate ? html`<${One} data=${data} />` : html`<${All} data=${data} />`}
+      ${mandate ? html`<${One} data=${data} />` : html`<${All} data=${data} names=${names} />`}
       ${data.disclosures.length ? html`<section class="card" aria-labelledby="notes"><h2 id="notes">Please note</h2><ul>${data.disclosures.map((one) => html`<li>${one.text}</li>`)}</ul></section>` : null}`}<//>`;
 }
 
@@ -53,7 +55,7 @@ function One({ data }) {
   const { largest_move: move, busiest_day: busiest } = data.allowed_vs_used;
   return html`<div class="two"><section class="card" aria-labelledby="flows"><h2 id="flows">Flows</h2><${Flows} data=${data} /></section>
     <section class="card" aria-labelledby="used"><h2 id="used">Allowed and used</h2><dl class="pairs"><dt>Largest action</dt><dd><${Amount} value=${move.used} why="There was none." /> of <${Amount} value=${move.allowed} /></dd><dt>Busiest 24 hours</dt><dd><${Amount} value=${busiest.used} why="There was none." /> of <${Amount} value=${busiest.allowed} /></dd>
-      <dt>Refused on chain</dt><dd>${data.breaches.reverts.count ?? "unknown"}</dd><dt>Refused reports</dt><dd>${data.breaches.refusals.count ?? "unknown"}</dd><dt>Violations</dt><dd>${data.breaches.violations.count ?? "unknown"}</dd></dl></section></div>`;
+      <dt>Refused on chain</dt><dd>${data.breaches.reverts.count ?? html`<${Unknown} />`}</dd><dt>Refused reports</dt><dd>${data.breaches.refusals.count ?? html`<${Unknown} />`}</dd><dt>Violations</dt><dd>${data.breaches.violations.count ?? html`<${Unknown} />`}</dd></dl></section></div>`;
 }
 
 /** What moves the cash of a week, in the order of the chart, and which way. */
@@ -123,8 +125,8 @@ function drawn(value) {
   return Number(value) / 1e6;
 }
 
-/** @param {{data: AllStatements}} props */
-function All({ data }) {
+/** @param {{data: AllStatements, names: ReadonlyMap<string, string>}} props `names`: of the newest mandates */
+function All({ data, names }) {
   if (data.mandates.length === 0)
     return html`<${Empty} title="No mandate was live in this week"><p class="quiet">Choose another week, or draft a mandate.</p><div class="row"><a class="button" href=${link("new")}>Draft a mandate</a></div><//>`;
   const amount = (
@@ -146,10 +148,17 @@ function All({ data }) {
     {
       key: "mandate",
       label: "Mandate",
+      isName: true,
       text: (row) => row.mandate_id,
-      sortBy: (row) => row.mandate_id,
+      sortBy: (row) => names.get(row.mandate_id) ?? row.mandate_id,
       show: (row) =>
-        html`<a href=${`${link("statements")}?mandate=${row.mandate_id}`}><code>${row.mandate_id}</code></a>${row.market_mode === "paper" ? " paper" : ""}`,
+        html`<a href=${`${link("statements")}?mandate=${row.mandate_id}`}>${cut(names.get(row.mandate_id) ?? row.mandate_id, 80)}</a>${row.market_mode === "paper" ? html`<div class="quiet">paper</div>` : null}`,
+    },
+    {
+      key: "purpose",
+      label: "Purpose",
+      isBeside: true,
+      text: (row) => names.get(row.mandate_id) ?? null,
     },
     amount("cash_start", "Cash at start", (row) => row.cash.start),
     amount("deposits", "Deposits", (row) => row.flows.deposits),
