@@ -277,7 +277,7 @@ function Shown({ data }) {
         const one = agent.windows[window];
         return html`<tr><td>${window}</td><td class="number"><${Amount} value=${one?.net_usdc} signed unit=${false} /></td><td class="number">${percent(one?.twr_bps) ?? html`<${Unknown} />`}</td><td class="number">${percent(one?.max_drawdown_bps) ?? html`<${Unknown} />`}</td><td class="number">${integer(one?.trades) ?? html`<${Unknown} />`}</td></tr>`;
       })}</tbody></table></div>
-      <p class="quiet">Stopped at the floor ${agent.floor_stops} times, by itself ${agent.self_stops} times. As of ${agent.as_of ? clock(agent.as_of) : "unknown"}.</p></section>
+      <p class="quiet">Stopped at the floor ${counted(agent.floor_stops, "time")}, by itself ${counted(agent.self_stops, "time")}. As of ${agent.as_of ? clock(agent.as_of) : "unknown"}.</p></section>
     <div class="two"><div class="stack">
         <${Proof} rows=${data.proof ?? []} />
         <${Breaches} record=${record} /></div>

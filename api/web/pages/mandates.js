@@ -155,7 +155,7 @@ function Totals({ rows, details }) {
   const working = rows.filter((row) => row.status === "working").length;
   return html`<section class="card figures" aria-label="Totals of vaults">
     <${Figure} label="Worth in vaults" note="estimate"><${Amount} value=${sum((one) => one.progress.worth_est)} why=${why} /><//>
-    <${Figure} label="At work" note=${(units(atCost) ?? 0n) > 0n ? `in open positions, ${atCost} of it at cost` : "in open positions"}><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
+    <${Figure} label="At work" note=${(units(atCost) ?? 0n) > 0n ? html`in open positions, <${Amount} value=${atCost} unit=${false} /> of it at cost` : "in open positions"}><${Amount} value=${sum((one) => one.progress.positions_est)} why=${why} /><//>
     <${Figure} label="Idle" note="USDC that the vaults hold"><${Amount} value=${sum((one) => one.progress.cash)} why=${why} /><//>
     <${Figure} label="Working" note=${`of ${counted(rows.length, "mandate")}`}>${working}<//>
   </section>`;

@@ -19,6 +19,7 @@ import {
   Notice,
   PageHead,
   Time,
+  Unknown,
   useEffect,
   useState,
 } from "../app/ui.js";
@@ -57,7 +58,7 @@ function Prices({ state }) {
     <${Figure} label="Redeem price" note="USDC per token; a redemption pays it"><${Amount} exact value=${state.redeem_price} /><//>
     <${Figure} label="Buy price" note="102 % of what backs a token; the 2 % go to its holders over 24 hours"><${Amount} exact value=${state.buy_price} /><//>
     <${Figure} label="Once all is unlocked" note=${state.unlocked_at === null ? "nothing is locked now" : html`by <${Time} at=${state.unlocked_at} />, if nothing else happens`}><${Amount} exact value=${state.unlocked_price} /><//>
-    <${Figure} label="Reserve ratio" note="1.000000: fully covered; above it: donations">${state.reserve_ratio ?? "unknown"}<//>
+    <${Figure} label="Reserve ratio" note="1.000000: fully covered; above it: donations">${state.reserve_ratio ?? html`<${Unknown} />`}<//>
     <${Figure} label="As of" note=${`block ${integer(state.block)}`} small><${Time} at=${state.at} /><//>
   </section>
   ${state.is_paused ? html`<${Notice} tone="attention" title="Buying is paused"><p>Redeeming and converting go on.</p><//>` : null}`;

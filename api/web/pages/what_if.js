@@ -1,7 +1,7 @@
 // What these terms would have done to the agent's own record.
 
 import { post } from "../app/api.js";
-import { integer } from "../app/format.js";
+import { counted, integer } from "../app/format.js";
 import { Refused } from "../app/refusal.js";
 import { Amount, html, useState } from "../app/ui.js";
 import { useWork } from "../app/work.js";
@@ -46,7 +46,7 @@ function Answer({ found }) {
     return html`<p>The agent has no recorded action yet, so nothing can be said.</p>`;
   const refused = Object.entries(found.refused).filter(([, count]) => count > 0);
   const caps = found.smallest_caps;
-  return html`<dl class="pairs"><dt>Actions</dt><dd>${integer(found.actions.count)} in ${found.actions.mandates} mandates${found.simulated ? ", simulated" : ""}</dd>
+  return html`<dl class="pairs"><dt>Actions</dt><dd>${integer(found.actions.count)} in ${counted(found.actions.mandates, "mandate")}${found.simulated ? ", simulated" : ""}</dd>
     <dt>Allowed</dt><dd>${integer(found.allowed)}</dd>
     <dt>Refused</dt><dd>${refused.length === 0 ? "none" : refused.map(([reason, count]) => html`<div>${integer(count)} ${REASONS[reason] ?? reason}</div>`)}</dd>
     <dt>Worst drawdown</dt><dd><${Amount} exact value=${found.worst_drawdown_usdc} why="No worth is recorded." /> of <${Amount} exact value=${found.stop_line.accepted_loss_usdc} /> that you accept</dd>
