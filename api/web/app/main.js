@@ -216,7 +216,7 @@ function Bar() {
 
 function Head() {
   const found = head.value;
-  const chain = service.value ? `Chain ${service.value.chain_id}` : "Chain";
+  const chain = service.value ? `Chain ${service.value.chain_id}` : "";
   if (found === null) return html`<span class="quiet">${chain}</span>`;
   const age =
     found.lagS === null
@@ -235,7 +235,7 @@ function Head() {
             ? "a part is behind"
             : `block ${age} s old`;
   return html`<a class="row quiet state" href=${link("status")} title="The service's state">
-    <span class=${`dot ${tone}`} aria-hidden="true"></span><span class="wide">${chain} ·</span><span>${says}</span></a>`;
+    <span class=${`dot ${tone}`} aria-hidden="true"></span>${chain ? html`<span class="wide">${chain} ·</span>` : null}<span>${says}</span></a>`;
 }
 
 const FRESH = /** @type {const} */ ({ live: "settled", delayed: "attention", offline: "loss" });
