@@ -49,7 +49,7 @@ function Overview({ coverage, warned }) {
       <${Figure} label="Listings" note="without delisted pairs"><${Known} text=${integer(coverage?.listings)} /><//>
       <${Figure} label="Tokens"><${Known} text=${integer(coverage?.assets)} /><//>
       <${Figure} label="Exchanges" note=${coverage?.exchanges.length === 0 ? "none is watched yet" : troubled.length ? `${troubled.length} in trouble` : "all respond"}><${Known} text=${integer(coverage?.exchanges.length)} /><//>
-      <${Figure} label="Outcomes foreseen, 90 days" note=${rate && published ? `${rate.hits} of ${rate.units} delistings and designations; ${published.day}, version ${published.version}` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
+      <${Figure} label="Events foreseen, 90 days" note=${rate && published ? `${rate.hits} of ${rate.units} delistings and designations; ${published.day}, version ${published.version}` : "nothing counted yet"}><${Known} text=${share(rate?.rate)} why="No outcome was declared in the window." /><//>
       <${Figure} label="Warning precision, 90 days" note=${rate ? `${integer(rate.warnings_issued)} warnings issued` : "nothing counted yet"}><${Known} text=${share(rate?.precision)} why="No warning was issued in the window." /><//>
     </section>`;
 }

@@ -41,7 +41,7 @@ function Series({ id, data }) {
     return html`<div class="chart"><p class="quiet">${found.error ? "The ledger cannot be read now." : "Reading the ledger …"}</p></div>`;
   const { points, markers } = seriesOf(found.data.rows, data);
   if (points.length === 0)
-    return html`<div class="chart"><p class="quiet">There is no worth to show before the vault is funded.</p></div>`;
+    return html`<p class="quiet">There is no worth to show before the vault is funded.</p>`;
   return html`<${Drawn} points=${points} markers=${markers} mandate=${data.mandate} />
     <details><summary>The same as a table</summary><div class="table" tabindex="0"><table><thead><tr><th scope="col">When</th><th scope="col" class="number">Worth, USDC</th><th scope="col">From</th></tr></thead>
       <tbody>${points.slice(-200).map((one) => html`<tr><td>${clock(one.at)}</td><td class="number">${usdc(one.worth)}</td><td>${one.from}</td></tr>`)}</tbody></table></div></details>`;
