@@ -216,7 +216,9 @@ def test_task__settled__shows_its_steps_and_its_proofs(visitor: Opened, work: Wo
 
 def test_task__that_is_open__says_what_a_re_observation_pays(visitor: Opened, work: Work) -> None:
     visitor.go(f"tasks/{work.open_task}")
-    expect(visitor.page.get_by_role("heading", name="LINK/USDT at binance", level=1)).to_be_visible()
+    expect(
+        visitor.page.get_by_role("heading", name="LINK/USDT at binance", level=1)
+    ).to_be_visible()
     expect(visitor.page.get_by_text("The first five correct proofs")).to_contain_text("3.0 points")
     expect(visitor.page.get_by_text("task_claim")).to_be_visible()
 

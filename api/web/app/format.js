@@ -75,7 +75,7 @@ export function shortHash(value) {
   return value.length > 14 ? `${value.slice(0, 6)}…${value.slice(-4)}` : value;
 }
 
-/** A time in UTC, which a narrow place breaks after the date alone. @param {string} at */
+/** A time in UTC; the space before UTC does not break. @param {string} at */
 export function clock(at) {
   return `${at.slice(0, 10)} ${at.slice(11, 19)}\u00a0UTC`;
 }

@@ -33,7 +33,7 @@ function textOf(node) {
   return texts.join(" ");
 }
 
-test("a time is broken after its date alone", () => {
+test("a time keeps its UTC on one line", () => {
   assert.equal(clock("2026-12-31T01:14:46Z"), "2026-12-31 01:14:46\u00a0UTC");
 });
 
