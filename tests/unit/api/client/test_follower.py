@@ -4,7 +4,6 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pytest
-from api.client.operations import FundFundVaultRead, FundSignalPage
 
 from api.client.examples.follower import (
     PaperAccount,
@@ -13,6 +12,7 @@ from api.client.examples.follower import (
     require_hash,
     tracking_error_bps,
 )
+from api.client.operations import FundFundVaultRead, FundSignalPage
 
 RULES = {
     "kind": "spot",
