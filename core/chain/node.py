@@ -22,9 +22,7 @@ MOST_CALLS: Final = 400  # a batch: geth refuses more than 1,000, some providers
 BACKOFF: Final = wait_exponential_jitter(initial=1, max=60, jitter=0.25)
 MOST_PAUSE_S: Final = 30.0  # of a node's Retry-After
 LEARNT_S: Final = 60.0
-LEAST_PER_S: Final = (
-    5.0  # that a plan is taken to grant: who was limited while it sent less is not why
-)
+LEAST_PER_S: Final = 5.0  # every plan is taken to grant it, even after a 429 at less traffic
 CANNOT_S: Final = 30.0
 TROUBLE_S: Final = 1.0  # another call may well succeed
 STANDS_STILL_S: Final = 30.0  # then a lower head is believed: the higher one may have been a lie

@@ -128,7 +128,7 @@ class LensForm(Generic[ReadingT]):
     make: Callable[[LensBlock, bool, Sequence[Any]], ReadingT]
 
     def encode(self, vaults: Sequence[str]) -> str:
-        """Call data as 0x hex. Addresses go as the numbers that they are, which costs a third."""
+        """Call data as 0x hex. Addresses are encoded as numbers, in a third of the time."""
         numbers = [int(vault, 16) for vault in vaults]
         return function("VaultLens", self.name).selector + encode_values(_NUMBERS, [numbers]).hex()
 
